@@ -1,0 +1,245 @@
+"""Writes the static site: the pages with every figure drawn, Python for the browser, and the simulator packed for it.
+
+    .venv/bin/python build.py --out dist
+
+The site works from any host and under any path: all addresses in it are relative.
+"""
+
+import argparse
+import ast
+import json
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.pofile import read_po
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from sim import VLLM_VERSION, __version__
+from sim.figures import FIGURES
+from sim.figures.words import Words
+
+ROOT = Path(__file__).resolve().parent
+SITE = ROOT / "site"
+LANGUAGES = {"en": "en", "zh": "zh-CN"}
+"""The folder of each language, and its name in `lang`."""
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'unsafe-eval'",
+        "worker-src 'self' blob:",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+"""Content-Security-Policy of pages with PyScript, which needs `unsafe-eval` and a worker from a blob."""
+
+SCRIPT_WORDS: dict[str, tuple[str, ...]] = {
+    "allowed.range": ("min", "max"),
+    "allowed.choice": ("choices",),
+    "notice.unknown": ("name", "given"),
+    "notice.bad": ("name", "given", "allowed", "used"),
+    "notice.part": ("name", "given"),
+    "notice.typed": ("name", "given", "allowed"),
+    "used.default": (),
+}
+"""Words that scripts fill in, each with its placeholders; the page carries them in a `<template>`."""
+
+PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
+"""Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
+
+
+class BuildError(Exception):
+    """The site cannot be built; told in one line."""
+
+
+def read_catalog(path: Path) -> dict[str, str]:
+    """The messages of a gettext catalogue by their id."""
+    with path.open("rb") as file:
+        catalog = read_po(file)
+    messages = {str(message.id): str(message.string) for message in catalog if message.id}
+    if missing := [name for name, text in messages.items() if not text]:
+        raise BuildError(f"{path.relative_to(ROOT)}: no text for {', '.join(missing[:3])}")
+    return messages
+
+
+def read_catalogs(prefix: str) -> dict[str, dict[str, str]]:
+    """The catalogues `<prefix><language>.po`, which must have the same ids."""
+    catalogs = {language: read_catalog(SITE / "locales" / f"{prefix}{language}.po") for language in LANGUAGES}
+    if different := set(catalogs["en"]) ^ set(catalogs["zh"]):
+        raise BuildError(f"site/locales: only in one language: {', '.join(sorted(different)[:3])}")
+    return catalogs
+
+
+# ---------------------------------------------------------------- pages
+
+
+class Pages:
+    """Draws the pages.
+
+    Args:
+        out: the folder of the site.
+        catalogs: the messages of the figures by language.
+    """
+
+    def __init__(self, out: Path, catalogs: dict[str, dict[str, str]]) -> None:
+        page_words = read_catalogs("page.")
+        self.out = out
+        self.words = {name: Words(name, catalogs[name] | page_words[name]) for name in LANGUAGES}
+        self.jinja = Environment(
+            loader=FileSystemLoader((ROOT / "templates", SITE / "content")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        self.jinja.globals |= {
+            "languages": LANGUAGES,
+            "version": __version__,
+            "vllm_version": VLLM_VERSION,
+            "policy": POLICY,
+            "all_words": self.words,
+            "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
+        }
+
+    def write(self) -> None:
+        """Write every page."""
+        self._write("index.html", "chooser.html", root="./", language="en", words=self.words["en"])
+        for language in LANGUAGES:
+            values = {"root": "../", "language": language, "words": self.words[language]}
+            values["figure"] = lambda name, values=values: self._figure(name, values)
+            chapters = [Markup(self._render(path, values)) for path in self._chapters(language)]
+            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, **values)
+
+    def _chapters(self, language: str) -> list[str]:
+        return [f"{language}/{path.name}" for path in sorted((SITE / "content" / language).glob("*.html"))]
+
+    def _figure(self, name: str, values: dict[str, object]) -> Markup:
+        """One figure, complete: its form, and its result for the values that the form starts with."""
+        figure, words = FIGURES[name], values["words"]
+        form, result = figure.form(words), figure.render(figure.check(figure.defaults), words)
+        drawn = {"name": name, "form": Markup(form), "result": Markup(result)}
+        return Markup(self._render("figure.html", values | drawn).strip())
+
+    def _render(self, template: str, values: dict[str, object]) -> str:
+        return self.jinja.get_template(template).render(values)
+
+    def _write(self, path: str, template: str, **values: object) -> None:
+        target = self.out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self._render(template, values), encoding="utf-8")
+
+
+# ---------------------------------------------------------------- the simulator for the browser
+
+
+def browser_modules() -> list[Path]:
+    """The files of `sim` that the page needs: `sim/page.py` and all that it imports, also inside functions."""
+    found: set[Path] = set()
+    todo = [ROOT / "sim" / "page.py"]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        todo += _imports(path)
+        todo += [package / "__init__.py" for package in path.parents if package.is_relative_to(ROOT / "sim")]
+    return sorted(found)
+
+
+def _imports(path: Path) -> Iterator[Path]:
+    """Files of `sim` that a module names in its imports."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = path.parents[node.level - 1] if node.level else ROOT
+        base = base.joinpath(*(node.module or "").split("."))
+        for candidate in (base, *(base / alias.name for alias in node.names)):
+            for file in (candidate.with_suffix(".py"), candidate / "__init__.py"):
+                if file.is_relative_to(ROOT / "sim") and file.is_file():
+                    yield file
+
+
+def pack_simulator(target: Path, catalogs: dict[str, dict[str, str]]) -> None:
+    """Write `sim.zip`, the same bytes for the same sources."""
+    files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in browser_modules()}
+    for language, messages in catalogs.items():
+        text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        files[f"sim/figures/catalog_{language}.json"] = text.encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, date_time=(2020, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, files[name])
+
+
+# ---------------------------------------------------------------- Python for the browser
+
+
+def write_runtime(out: Path, catalogs: dict[str, dict[str, str]]) -> None:
+    """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
+    packages = ROOT / "node_modules"
+    pyodide, pyscript = packages / "pyodide", packages / "@pyscript" / "core" / "dist"
+    for package in (pyodide, pyscript):
+        if not package.is_dir():
+            raise BuildError(f"{package.relative_to(ROOT)} is missing: run `make setup` (or `npm ci`) first")
+    target = out / "vendor" / "pyodide"
+    _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / "boot.mjs"], target)
+    scripts = [path for path in sorted(pyscript.glob("*.js")) if path.name.startswith(PYSCRIPT_FILES)]
+    _copy(scripts, out / "vendor" / "pyscript")
+    pack_simulator(target / "sim.zip", catalogs)
+    lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())
+    sizes = {name: (target / name).stat().st_size for name in (*COUNTED_FILES, "sim.zip")}
+    lines = (
+        "// Written by build.py: what boot.mjs has to know.",
+        f"export const BYTES = {json.dumps(sizes)};",
+        f"export const LOCK = {json.dumps(json.dumps({'info': lock['info'], 'packages': {}}))};",
+    )
+    (target / "runtime.mjs").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _copy(sources: list[Path], target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        shutil.copyfile(source, target / source.name)
+
+
+# ---------------------------------------------------------------- all of it
+
+
+def build(out: Path) -> None:
+    """Write the whole site into `out`; what an earlier build left there is replaced."""
+    for name in (*LANGUAGES, "assets", "vendor"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    catalogs = read_catalogs("")
+    write_runtime(out, catalogs)
+    _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != "boot.mjs"], out / "assets")
+    Pages(out, catalogs).write()
+
+
+def main() -> int:
+    """The command line of the build."""
+    parser = argparse.ArgumentParser(description="Write the static site of Batchloom.")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write, made if need be")
+    out = parser.parse_args().out
+    try:
+        build(out)
+    except (BuildError, OSError) as error:
+        print(f"build.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What the page asks of Python: one function, JSON text in, JSON text out.
+
+It runs in the worker, and in CPython just the same. A question is `{"do": ..., ...}`, an answer `{"result": ...}` or
+`{"error": one line}`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import resources
+from typing import Any
+
+from .engine import simulate
+from .errors import ConfigError
+from .figures import FIGURES
+from .figures.words import Words
+from .parameters import shown
+from .scenario import parse_scenario
+
+LANGUAGES = ("en", "zh")
+
+
+def _load_words(language: str) -> Words:
+    """The figures' words in one language, as the build packed them; none in a checkout, where nothing is packed."""
+    catalog = resources.files("sim.figures") / f"catalog_{language}.json"
+    return Words(language, json.loads(catalog.read_text("utf-8")) if catalog.is_file() else {})
+
+
+# Read at import, not when first asked: an interpreter that is started from a memory snapshot has no files.
+WORDS = {language: _load_words(language) for language in LANGUAGES}
+
+
+def handle(text: str) -> str:
+    """Answer one question. Never raises: the worker must outlive a bad one.
+
+    Args:
+        text: JSON, an object with the key `do` and what that needs.
+
+    Returns:
+        JSON, `{"result": ...}` or `{"error": one line}`.
+    """
+    try:
+        answer = {"result": _answer(json.loads(text))}
+    except ConfigError as error:
+        answer = {"error": _one_line(str(error))}
+    except Exception as error:  # noqa: BLE001 - a defect in one figure must not take the others with it
+        answer = {"error": _one_line(f"internal error: {type(error).__name__}: {error}")}
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def _answer(question: Mapping[str, Any]) -> object:
+    kind = question.get("do")
+    if kind not in _ANSWERS:
+        raise ConfigError("do", f"{shown(kind)} is not allowed, must be {' or '.join(map(repr, _ANSWERS))}")
+    return _ANSWERS[kind](question)
+
+
+def _render(question: Mapping[str, Any]) -> str:
+    figure = FIGURES[question["figure"]]
+    return figure.render(figure.check(question["values"]), WORDS[question["language"]])
+
+
+def _trace(question: Mapping[str, Any]) -> dict[str, Any]:
+    return simulate(parse_scenario(question.get("scenario"))).to_json()
+
+
+def _explain(question: Mapping[str, Any]) -> dict[str, Any]:
+    return simulate(parse_scenario(question.get("scenario"))).to_json(explain=True)
+
+
+def _onestep(question: Mapping[str, Any]) -> dict[str, Any]:
+    raise NotImplementedError
+
+
+_ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
+    "render": _render,
+    "trace": _trace,
+    "explain": _explain,
+    "onestep": _onestep,
+}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,137 @@
+// <batch-loom>: a form beside a picture. The form stays; Python draws the picture again from the form's values.
+// Nothing here knows what the values mean.
+
+import { findProblem, readValues, writeValues } from "./controls.mjs";
+import { Player, press } from "./buttons.mjs";
+import { Refused } from "./engine.mjs";
+import { swap } from "./swap.mjs";
+
+const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
+
+export class BatchLoom extends HTMLElement {
+  #engine = null;
+  #isNear = false;
+  #isAsking = false;
+  #shown = {}; // the values that the picture belongs to
+  #problem;
+  #result;
+  #player;
+
+  connectedCallback() {
+    if (this.form) return;
+    const root = this.shadowRoot ?? adoptTemplate(this);
+    this.form = root.querySelector("form");
+    this.#result = root.querySelector('[data-part="result"]');
+    this.#problem = root.querySelector('[data-part="problem"]');
+    this.#shown = readValues(this.form, { drawn: true });
+    this.#player = new Player(this);
+    this.form.addEventListener("input", (event) => this.#changed(event));
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    root.addEventListener("click", (event) => press(event.target.closest("button"), this.form, this.#player));
+    const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
+    new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
+    this.#tellOutputs();
+    if (!this.#isShown()) this.dataset.state = "busy"; // a browser may have put back what was typed before a reload
+  }
+
+  /** From now on `call(message)` answers. Edits made before are answered now. */
+  connect(call) {
+    this.#engine = call;
+    if (this.#isShown()) this.dataset.state = "current";
+    else this.#update();
+  }
+
+  /** The engine is gone: the controls go back to what the picture shows, and rest. */
+  disconnect() {
+    this.#engine = null;
+    this.#player.stop();
+    writeValues(this.form, this.#shown);
+    this.#tellOutputs();
+    this.#tell("");
+    for (const control of this.form.elements) control.disabled = true;
+    this.dataset.state = "static";
+  }
+
+  get isCurrent() {
+    return this.dataset.state === "current";
+  }
+
+  #isShown() {
+    return same(readValues(this.form), this.#shown);
+  }
+
+  #moved(isNear) {
+    this.#isNear = isNear;
+    if (isNear) this.#update();
+    else this.#player.stop();
+  }
+
+  #changed(event) {
+    if (event.isTrusted) this.#player.stop();
+    this.#tellOutputs();
+    this.dataset.state = "busy";
+    this.#update();
+  }
+
+  /** Asks until the picture belongs to the controls. What changed meanwhile is asked next; values between are dropped. */
+  async #update() {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    let refused = null;
+    while (this.#engine && this.#isNear && !this.#isShown()) {
+      const values = readValues(this.form);
+      const problem = findProblem(this.form)?.text ?? (refused && same(values, refused.values) ? refused.text : "");
+      this.#tell(problem);
+      if (problem) break;
+      refused = await this.#ask(values);
+    }
+    this.#isAsking = false;
+    if (!this.#engine || !this.#isShown()) return;
+    this.#tell("");
+    this.dataset.state = "current";
+  }
+
+  /** One message and one swap. Returns what was refused, if it was. */
+  async #ask(values) {
+    const { language } = document.documentElement.dataset;
+    try {
+      const html = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
+      if (!this.#engine) return null;
+      swap(this.#result, html);
+      this.#shown = values;
+      this.#tellOutputs();
+      return null;
+    } catch (error) {
+      if (error instanceof Refused) return { values, text: error.message };
+      this.#engine = null; // it died; the page will tell
+      return null;
+    }
+  }
+
+  #tell(problem) {
+    if (this.#problem.textContent !== problem) this.#problem.textContent = problem;
+    this.#problem.hidden = problem === "";
+  }
+
+  /** The value of each control in words beside it, and the words of the result that a slider speaks. */
+  #tellOutputs() {
+    for (const output of this.form.querySelectorAll("output[data-for]")) {
+      output.textContent = this.form.elements[output.dataset.for]?.value ?? "";
+    }
+    const words = this.#result.querySelector("[data-valuetext]")?.dataset.valuetext;
+    if (words && this.form.elements.step) this.form.elements.step.setAttribute("aria-valuetext", words);
+  }
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** For browsers that do not know declarative shadow roots. */
+function adoptTemplate(element) {
+  const template = element.querySelector("template[shadowrootmode]");
+  const root = element.attachShadow({ mode: "open" });
+  root.append(template.content);
+  template.remove();
+  return root;
+}
+
+customElements.define("batch-loom", BatchLoom);

@@ -1,0 +1,70 @@
+// Buttons that work a form by attributes: data-set, data-step-by, data-step-to, data-play. They act as the reader's
+// hand would: they set native controls and fire the same event.
+
+import { controlsOf, writeValues } from "./controls.mjs";
+
+const PLAY_EVERY = 900; // milliseconds between steps
+
+/** Does what `button` says, if it says anything. */
+export function press(button, form, player) {
+  if (!button || button.disabled) return;
+  const { set, stepBy, stepTo, play } = button.dataset;
+  if (play) return player.toggle(button);
+  player.stop();
+  const control = form.elements[button.dataset.for ?? "step"];
+  if (set) setUnlocked(form, JSON.parse(set));
+  else if (stepBy && control && !control.disabled) control.value = Number(control.value) + Number(stepBy);
+  else if (stepTo && control && !control.disabled) control.value = stepTo === "last" ? control.max : control.min;
+  else return;
+  form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function setUnlocked(form, values) {
+  const groups = controlsOf(form);
+  const isFree = ([name]) => groups.get(name)?.some((control) => !control.disabled);
+  writeValues(form, Object.fromEntries(Object.entries(values).filter(isFree)));
+}
+
+/** Moves a control on by itself while its button is pressed; waits for each picture, and stops at the end. */
+export class Player {
+  #figure;
+  #button = null;
+  #timer = 0;
+
+  constructor(figure) {
+    this.#figure = figure;
+  }
+
+  toggle(button) {
+    const wasPlaying = this.#button !== null;
+    this.stop();
+    if (wasPlaying) return;
+    this.#button = button;
+    button.setAttribute("aria-pressed", "true");
+    const control = this.#control;
+    if (control.value === control.max) this.#go(control.min);
+    this.#timer = setInterval(() => this.#tick(), PLAY_EVERY);
+  }
+
+  stop() {
+    clearInterval(this.#timer);
+    this.#button?.setAttribute("aria-pressed", "false");
+    this.#button = null;
+  }
+
+  get #control() {
+    return this.#figure.form.elements[this.#button.dataset.play];
+  }
+
+  #tick() {
+    if (!this.#figure.isCurrent) return;
+    const control = this.#control;
+    if (control.value === control.max) this.stop();
+    else this.#go(Number(control.value) + 1);
+  }
+
+  #go(value) {
+    this.#control.value = value;
+    this.#figure.form.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}

@@ -1,0 +1,61 @@
+// Starts Python in a PyScript worker and gives one function to talk to it: an object in, an object out.
+
+const VENDOR = new URL("../vendor/", import.meta.url);
+const BOOT = new URL("pyodide/boot.mjs", VENDOR).href;
+const SCRIPT = new URL("worker.py", import.meta.url).href;
+
+/** Python's answer to a question that it cannot accept; the message is one line. */
+export class Refused extends Error {}
+
+/**
+ * Starts the engine.
+ * @param onProgress told `{stage, got, total}` while it loads
+ * @returns a promise of `{call, died}`: `call(message)` promises the answer, `died` resolves with an error when the
+ *   engine is gone.
+ */
+export async function startEngine(onProgress) {
+  let die;
+  const died = new Promise((resolve) => { die = resolve; });
+  const { PyWorker, hooks } = await import(new URL("pyscript/core.js", VENDOR).href);
+  // Before this, PyWorker() starts silently without hooks: it does not wait for PyScript's own start.
+  await customElements.whenDefined("py-script");
+  hooks.main.onWorker.add((_, worker) => watchWorker(worker, onProgress, die));
+  const options = { version: BOOT, config: { sync_main_only: true, packages_cache: "never" } };
+  const worker = await unless(died, PyWorker(SCRIPT, options));
+  return { call: caller((text) => worker.sync.handle(text), died, die), died };
+}
+
+/** `promise`, or a rejection as soon as `died` tells an error. */
+function unless(died, promise) {
+  return Promise.race([promise, died.then((error) => { throw error; })]);
+}
+
+/** The one function that asks Python, through `handle`. Calls still open when the engine dies are rejected. */
+function caller(handle, died, die) {
+  const open = new Set();
+  died.then((error) => open.forEach((reject) => reject(error)));
+  const send = (text) =>
+    new Promise((resolve, reject) => {
+      open.add(reject);
+      // Python answers bad questions in words: a call that throws has lost its interpreter.
+      handle(text).then(resolve, (error) => { die(error); reject(error); }).finally(() => open.delete(reject));
+    });
+  return async (message) => {
+    const { error, result } = JSON.parse(await send(JSON.stringify(message)));
+    if (error !== undefined) throw new Refused(error);
+    return result;
+  };
+}
+
+/** Listens to what boot.mjs posts. PyWorker() resolves too late for that; this hook runs when the worker is made. */
+function watchWorker(worker, onProgress, die) {
+  worker.addEventListener("error", (event) => die(new Error(event.message || "the worker was blocked")));
+  worker.addEventListener("message", (event) => {
+    const progress = event.data?.progress;
+    if (!progress) return;
+    event.stopImmediatePropagation();
+    if (progress.stage !== "alive") return onProgress(progress);
+    // The worker holds this lock for life: it comes to us when the browser has ended the worker, which is silent.
+    navigator.locks.request(progress.lock, () => die(new Error("the worker ended")));
+  });
+}

@@ -1,0 +1,82 @@
+// The query string: values of controls, and how the page is shown. What cannot be used is told, never clamped in silence.
+
+import { allowed, controlsOf, parseValue, readValues, writeValues } from "./controls.mjs";
+import { word } from "./words.mjs";
+
+const THEMES = ["auto", "light", "dark"];
+
+/**
+ * Sets the controls of `figures` from the query string.
+ * @returns the notices to show, one line each
+ */
+export function applyQuery(search, figures) {
+  const query = new Map(new URLSearchParams(search));
+  const notices = [];
+  const page = { theme: checkTheme, scenario: applyPreset, hide: hideParts, lock: lockControls };
+  const order = ["theme", "scenario"].filter((name) => query.has(name)); // a preset first: single values refine it
+  const values = [...query.keys()].filter((name) => !(name in page));
+  const looks = ["hide", "lock"].filter((name) => query.has(name));
+  for (const name of [...order, ...values, ...looks]) {
+    notices.push((page[name] ?? applyValue)(query.get(name), figures, name));
+  }
+  return notices.flat().filter(Boolean);
+}
+
+function checkTheme(given) {
+  if (THEMES.includes(given)) return null;
+  const choices = word("allowed.choice", { choices: THEMES.join(", ") });
+  return word("notice.bad", { name: "theme", given, allowed: choices, used: document.documentElement.dataset.theme });
+}
+
+/** A preset is a button with `data-preset` and the values in `data-set`. */
+function applyPreset(given, figures) {
+  const buttonsOf = (figure) => [...figure.shadowRoot.querySelectorAll("button[data-preset][data-set]")];
+  const all = figures.flatMap((figure) => buttonsOf(figure).map((button) => ({ figure, button })));
+  const chosen = all.filter(({ button }) => button.dataset.preset === given);
+  for (const { figure, button } of chosen) change(figure, JSON.parse(button.dataset.set));
+  if (chosen.length > 0) return null;
+  const choices = word("allowed.choice", { choices: all.map(({ button }) => button.dataset.preset).join(", ") });
+  return word("notice.bad", { name: "scenario", given, allowed: choices, used: word("used.default") });
+}
+
+function applyValue(given, figures, name) {
+  const concerned = figures.filter((figure) => controlsOf(figure.form).has(name));
+  if (concerned.length === 0) return word("notice.unknown", { name, given });
+  const notices = concerned.map((figure) => {
+    const group = controlsOf(figure.form).get(name);
+    const value = parseValue(group, given);
+    if (value !== undefined) return change(figure, { [name]: value });
+    return word("notice.bad", { name, given, allowed: allowed(group), used: readValues(figure.form)[name] });
+  });
+  return [...new Set(notices)]; // several figures with the same control say it once
+}
+
+function change(figure, values) {
+  writeValues(figure.form, values);
+  figure.form.dispatchEvent(new Event("input", { bubbles: true }));
+  return null;
+}
+
+/** Hides controls by name, and parts of figures by their `data-part`. */
+function hideParts(given, figures) {
+  return each("hide", given, (name) =>
+    figures.flatMap((figure) => [
+      ...(controlsOf(figure.form).get(name) ?? []).map((control) => control.closest("[data-control], label") ?? control),
+      ...figure.shadowRoot.querySelectorAll(`[data-part="${CSS.escape(name)}"]`),
+    ]).map((element) => { element.hidden = true; }),
+  );
+}
+
+/** Locked controls stay visible and cannot be changed. */
+function lockControls(given, figures) {
+  return each("lock", given, (name) =>
+    figures.flatMap((figure) => controlsOf(figure.form).get(name) ?? []).map((control) => { control.disabled = true; }),
+  );
+}
+
+/** Calls `act` for each name of a list with commas; notices those for which it found nothing. */
+function each(parameter, given, act) {
+  const names = given.split(",").map((name) => name.trim()).filter(Boolean);
+  const unknown = names.filter((name) => act(name).length === 0);
+  return unknown.map((name) => word("notice.part", { name: parameter, given: name }));
+}
