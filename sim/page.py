@@ -13,7 +13,8 @@ from .engine import simulate
 from .errors import ConfigError
 from .figures import FIGURES
 from .figures.words import Words
-from .parameters import shown
+from .onestep import onestep
+from .parameters import ONESTEP, shown
 from .scenario import parse_scenario
 
 LANGUAGES = ("en", "zh")
@@ -68,7 +69,14 @@ def _explain(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _onestep(question: Mapping[str, Any]) -> dict[str, Any]:
-    raise NotImplementedError
+    params = question.get("params", {})
+    if not isinstance(params, Mapping):
+        raise ConfigError("", f"{shown(params)} is not allowed, must be an object of parameters")
+    values = {parameter.name: parameter.default for parameter in ONESTEP}
+    for key in params:
+        if key not in values:
+            raise ConfigError(key, f"unknown key, must be one of {', '.join(values)}")
+    return onestep(**values | params).to_json()
 
 
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {

@@ -15,7 +15,8 @@ const report = (detail) =>
 
 /** Counts what is downloaded from here, and rejects `broken` when a download fails: Pyodide itself would wait for ever. */
 function watchDownloads() {
-  const plain = { fetch: globalThis.fetch, instantiate: WebAssembly.instantiateStreaming };
+  const { fetch } = globalThis;
+  const { instantiateStreaming } = WebAssembly;
   const total = Object.values(BYTES).reduce((sum, bytes) => sum + bytes, 0);
   let got = 0;
   let told = 0;
@@ -27,7 +28,7 @@ function watchDownloads() {
     got += bytes;
     if (got < told + TELL_EVERY && got < total) return;
     told = got;
-    report({ stage: "download", got, total });
+    report({ stage: got < total ? "download" : "start", got, total });
   };
   const giveUp = (name, error) => {
     fail(new Error(`${name}: ${error.message ?? error}`));
@@ -37,21 +38,21 @@ function watchDownloads() {
   globalThis.fetch = async (input, init) => {
     const url = new URL(input.url ?? input, HERE).href;
     const name = url.startsWith(HERE) ? url.slice(HERE.length) : "";
-    if (!(name in BYTES)) return plain.fetch(input, init);
-    const response = await plain.fetch(input, init).catch((error) => giveUp(name, error));
+    if (!(name in BYTES)) return fetch(input, init);
+    const response = await fetch(input, init).catch((error) => giveUp(name, error));
     if (!response.ok) giveUp(name, new Error(`HTTP ${response.status}`));
     return new Response(counted(response.body, add, (error) => giveUp(name, error)), response);
   };
   WebAssembly.instantiateStreaming = (source, imports) =>
-    plain.instantiate.call(WebAssembly, source, imports).catch((error) => giveUp("pyodide.asm.wasm", error));
+    instantiateStreaming.call(WebAssembly, source, imports).catch((error) => giveUp("pyodide.asm.wasm", error));
 
   // The loader is a module, not a fetch: it counts when it is there. Pyodide's own import finds it loaded.
   const loader = "pyodide.asm.mjs";
   import(HERE + loader).then(() => add(BYTES[loader]), (error) => fail(error));
 
   const stop = () => {
-    globalThis.fetch = plain.fetch;
-    WebAssembly.instantiateStreaming = plain.instantiate;
+    globalThis.fetch = fetch;
+    WebAssembly.instantiateStreaming = instantiateStreaming;
   };
   return { broken, stop };
 }

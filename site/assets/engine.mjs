@@ -16,7 +16,9 @@ export class Refused extends Error {}
 export async function startEngine(onProgress) {
   let die;
   const died = new Promise((resolve) => { die = resolve; });
-  const { PyWorker, hooks } = await import(new URL("pyscript/core.js", VENDOR).href);
+  const pyscript = import(new URL("pyscript/core.js", VENDOR).href);
+  const [{ PyWorker, hooks }, script] = await Promise.all([pyscript, fetch(SCRIPT)]);
+  if (!script.ok) throw new Error(`${SCRIPT}: HTTP ${script.status}`); // PyWorker() would wait for ever
   // Before this, PyWorker() starts silently without hooks: it does not wait for PyScript's own start.
   await customElements.whenDefined("py-script");
   hooks.main.onWorker.add((_, worker) => watchWorker(worker, onProgress, die));

@@ -9,12 +9,13 @@ const figures = [...document.querySelectorAll("batch-loom")].filter((element) =>
 
 // ---------------------------------------------------------------- what a host may ask
 
-const api = {};
-const ready = new Promise((resolve, reject) => Object.assign(api, { resolve, reject }));
+let goLive, giveUp;
+const live = new Promise((resolve, reject) => [goLive, giveUp] = [resolve, reject]); // resolves with the engine's call()
+const ready = live.then(() => undefined);
 ready.catch(() => {}); // a host that does not ask is not told by an error in the console
 
 async function ask(message) {
-  const call = await ready.then(() => api.call);
+  const call = await live;
   try {
     return await call(message);
   } catch (error) {
@@ -24,12 +25,11 @@ async function ask(message) {
 
 window.batchloom = Object.freeze({
   version: html.dataset.version,
-  ready: ready.then(() => undefined),
+  ready,
   trace: (scenario) => ask({ do: "trace", scenario }),
   explain: (scenario) => ask({ do: "explain", scenario }),
   onestep: (params) => ask({ do: "onestep", params }),
 });
-window.batchloom.ready.catch(() => {});
 
 const oneLine = (error) => String(error?.message ?? error).split("\n")[0];
 
@@ -51,10 +51,9 @@ async function start() {
   try {
     const { call, died } = await startEngine(showProgress);
     died.then(fail);
-    api.call = call;
     setState("ready");
     for (const figure of figures) figure.connect(call);
-    api.resolve();
+    goLive(call);
   } catch (error) {
     fail(error);
   }
@@ -65,7 +64,7 @@ function fail(error) {
   for (const element of document.querySelectorAll("[data-engine-reason]")) element.textContent = reason;
   setState("failed");
   for (const figure of figures) figure.disconnect();
-  api.reject(new Error(reason));
+  giveUp(new Error(reason));
 }
 
 /** After the first paint, when the browser has nothing better to do. */
