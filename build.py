@@ -8,6 +8,7 @@ The site works from any host and under any path: all addresses in it are relativ
 import argparse
 import ast
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from babel.messages.pofile import read_po
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from sim import VLLM_VERSION, __version__
@@ -24,20 +26,15 @@ from sim.figures.words import Words
 
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "site"
+Catalogs = dict[str, dict[str, str]]
+"""Messages by id, by language."""
+
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self' 'unsafe-eval'",
-        "worker-src 'self' blob:",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval'; worker-src 'self' blob:; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """Content-Security-Policy of pages with PyScript, which needs `unsafe-eval` and a worker from a blob."""
 
@@ -72,7 +69,7 @@ def read_catalog(path: Path) -> dict[str, str]:
     return messages
 
 
-def read_catalogs(prefix: str) -> dict[str, dict[str, str]]:
+def read_catalogs(prefix: str) -> Catalogs:
     """The catalogues `<prefix><language>.po`, which must have the same ids."""
     catalogs = {language: read_catalog(SITE / "locales" / f"{prefix}{language}.po") for language in LANGUAGES}
     if different := set(catalogs["en"]) ^ set(catalogs["zh"]):
@@ -86,15 +83,19 @@ def read_catalogs(prefix: str) -> dict[str, dict[str, str]]:
 class Pages:
     """Draws the pages.
 
+    A chapter is a file of `site/content/<language>/`, in order of name: a template in which `{{ figure("one-step") }}`
+    stands for a figure, and, if its name ends in `.md`, Markdown after that.
+
     Args:
         out: the folder of the site.
         catalogs: the messages of the figures by language.
     """
 
-    def __init__(self, out: Path, catalogs: dict[str, dict[str, str]]) -> None:
+    def __init__(self, out: Path, catalogs: Catalogs) -> None:
         page_words = read_catalogs("page.")
         self.out = out
         self.words = {name: Words(name, catalogs[name] | page_words[name]) for name in LANGUAGES}
+        self.markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
         self.jinja = Environment(
             loader=FileSystemLoader((ROOT / "templates", SITE / "content")),
             autoescape=True,
@@ -110,26 +111,32 @@ class Pages:
             "policy": POLICY,
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
+            "figure": Markup("<!-- figure:{} -->").format,
         }
 
     def write(self) -> None:
         """Write every page."""
         self._write("index.html", "chooser.html", root="./", language="en", words=self.words["en"])
         for language in LANGUAGES:
-            values = {"root": "../", "language": language, "words": self.words[language]}
-            values["figure"] = lambda name, values=values: self._figure(name, values)
-            chapters = [Markup(self._render(path, values)) for path in self._chapters(language)]
-            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, **values)
+            page = {"root": "../", "language": language, "words": self.words[language]}
+            files = sorted((SITE / "content" / language).iterdir())
+            chapters = [self._chapter(f"{language}/{file.name}", page) for file in files]
+            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, **page)
 
-    def _chapters(self, language: str) -> list[str]:
-        return [f"{language}/{path.name}" for path in sorted((SITE / "content" / language).glob("*.html"))]
+    def _chapter(self, path: str, page: dict[str, object]) -> str:
+        """One chapter as HTML. Its figures are put in last: their HTML is no Markdown."""
+        text = self._render(path, page)
+        if path.endswith(".md"):
+            text = self.markdown.render(text)
+        return re.sub(r"<!-- figure:(\S+) -->", lambda match: self._figure(match[1], page), text)
 
-    def _figure(self, name: str, values: dict[str, object]) -> Markup:
+    def _figure(self, name: str, page: dict[str, object]) -> str:
         """One figure, complete: its form, and its result for the values that the form starts with."""
-        figure, words = FIGURES[name], values["words"]
-        form, result = figure.form(words), figure.render(figure.check(figure.defaults), words)
-        drawn = {"name": name, "form": Markup(form), "result": Markup(result)}
-        return Markup(self._render("figure.html", values | drawn).strip())
+        if name not in FIGURES:
+            raise BuildError(f"no figure {name!r}, there are {', '.join(FIGURES)}")
+        figure, words = FIGURES[name], self.words[str(page["language"])]
+        result = figure.render(figure.check(figure.defaults), words)
+        return self._render("figure.html", {**page, "name": name, "form": figure.form(words), "result": result}).strip()
 
     def _render(self, template: str, values: dict[str, object]) -> str:
         return self.jinja.get_template(template).render(values)
@@ -170,7 +177,7 @@ def _imports(path: Path) -> Iterator[Path]:
                     yield file
 
 
-def pack_simulator(target: Path, catalogs: dict[str, dict[str, str]]) -> None:
+def pack_simulator(target: Path, catalogs: Catalogs) -> None:
     """Write `sim.zip`, the same bytes for the same sources."""
     files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in browser_modules()}
     for language, messages in catalogs.items():
@@ -187,7 +194,7 @@ def pack_simulator(target: Path, catalogs: dict[str, dict[str, str]]) -> None:
 # ---------------------------------------------------------------- Python for the browser
 
 
-def write_runtime(out: Path, catalogs: dict[str, dict[str, str]]) -> None:
+def write_runtime(out: Path, catalogs: Catalogs) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
     packages = ROOT / "node_modules"
     pyodide, pyscript = packages / "pyodide", packages / "@pyscript" / "core" / "dist"
@@ -236,7 +243,7 @@ def main() -> int:
     try:
         build(out)
     except (BuildError, OSError) as error:
-        print(f"build.py: {error}", file=sys.stderr)
+        sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0
 

@@ -76,7 +76,7 @@ def _onestep(question: Mapping[str, Any]) -> dict[str, Any]:
     for key in params:
         if key not in values:
             raise ConfigError(key, f"unknown key, must be one of {', '.join(values)}")
-    return onestep(**values | params).to_json()
+    return onestep(**{**values, **params}).to_json()
 
 
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
