@@ -1,0 +1,35 @@
+# Settings: make serve PORT=8001, make setup PYTHON=python3.12, make test CHROMIUM=/path/to/chromium
+PORT ?= 8000
+PYTHON ?=
+CHROMIUM ?=
+export PYTHON CHROMIUM
+
+RUN = .venv/bin/python
+SETUP = @sh scripts/setup.sh
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build serve lint test clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## put all that the build needs into .venv and node_modules, once
+	$(SETUP) packages node
+
+build: setup ## build the site into dist
+	@$(RUN) build.py --out dist
+
+serve: build ## build the site and serve it on this machine, port 8000 or PORT=
+	@$(RUN) scripts/serve.py dist --port $(PORT)
+
+lint: setup ## check style and types
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+
+test: lint ## check everything, in a real browser too
+	$(SETUP) chromium
+	@$(RUN) -m pytest
+
+clean: ## remove all that was made here
+	rm -rf .venv node_modules dist .setup.log .hypothesis .mypy_cache .pytest_cache .ruff_cache

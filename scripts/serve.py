@@ -1,0 +1,107 @@
+"""A static web server for the built site, on this machine only: no special headers, like any plain host."""
+
+import argparse
+import errno
+import sys
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+HOST = "127.0.0.1"
+ERROR_STATUS = 400
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Sends files with the right types, lists no folders, and logs only what went wrong."""
+
+    protocol_version = "HTTP/1.1"
+    extensions_map: ClassVar[dict[str, str]] = {
+        **SimpleHTTPRequestHandler.extensions_map,
+        "": "application/octet-stream",
+        ".css": "text/css",
+        ".html": "text/html; charset=utf-8",
+        ".js": "text/javascript",
+        ".json": "application/json",
+        ".mjs": "text/javascript",
+        ".py": "text/x-python; charset=utf-8",
+        ".svg": "image/svg+xml",
+        ".wasm": "application/wasm",
+        ".webmanifest": "application/manifest+json",
+        ".woff2": "font/woff2",
+        ".zip": "application/zip",
+    }
+
+    def end_headers(self) -> None:
+        """Asks browsers to check for a newer version: the site may be built again while it is served."""
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def list_directory(self, path: str) -> None:  # type: ignore[override]
+        """A folder without an index page is not found."""
+        self.send_error(404)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Only errors are worth a line."""
+        if isinstance(code, int) and code >= ERROR_STATUS:
+            super().log_request(int(code), size)
+
+    def log_error(self, format: str, *args: Any) -> None:
+        """Nothing: `log_request` has already said it."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one folder; port 0 takes a free port."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int = 0, handler: type[Handler] = Handler) -> None:
+        self.folder = folder
+        super().__init__((HOST, port), handler)
+
+    @property
+    def url(self) -> str:
+        """The address of the folder, ending in a slash."""
+        return f"http://{HOST}:{self.server_port}/"
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Gives the handler its folder."""
+        self.RequestHandlerClass(request, client_address, self, directory=str(self.folder))  # type: ignore[call-arg]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away in the middle of an answer is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def open_server(folder: Path, port: int) -> Server:
+    """The server, or exit with one line that says why there is none."""
+    if not (folder / "index.html").is_file():
+        sys.exit(f"batchloom: there is no built site in {folder}: run make build")
+    try:
+        return Server(folder, port)
+    except OverflowError:
+        sys.exit(f"batchloom: {port} is not a port: take one from 1 to 65535")
+    except PermissionError:
+        sys.exit(f"batchloom: port {port} is reserved: take another one, make serve PORT=8000")
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        sys.exit(f"batchloom: port {port} is in use: take another one, make serve PORT={port + 1}")
+
+
+def main() -> None:
+    """Serves until Ctrl+C."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("dist"))
+    parser.add_argument("--port", type=int, default=8000)
+    arguments = parser.parse_args()
+    with open_server(arguments.folder, arguments.port) as server:
+        print(f"Batchloom is at {server.url} (Ctrl+C stops it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main()
