@@ -7,6 +7,7 @@ tokens samples one token, and as many accepted drafts as the scenario says.
 from collections import deque
 from typing import NamedTuple
 
+from . import fast
 from .config import Refusal
 from .cost import COST_MODELS
 from .output import SchedulerOutput
@@ -22,12 +23,14 @@ IDLE_STEPS = 4
 """So many empty steps in a row, with nothing still to arrive, are a stall."""
 
 
-def simulate(scenario: Scenario, *, max_steps: int | None = None) -> Trace:
+def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = "auto") -> Trace:
     """Run `scenario` to its end.
 
     Args:
         scenario: configuration and requests.
         max_steps: cut the run before this step; without it only a livelock is cut.
+        driver: `plain` visits every request in every step, with all rules; `fast` lets decodes sleep, and `awake` is
+            the same driver without sleep, both only where `fast.applies`; `auto` is `fast` where it applies.
 
     Returns:
         The trace; it has an `error` instead of steps where vLLM refuses the configuration or stops.
@@ -36,6 +39,10 @@ def simulate(scenario: Scenario, *, max_steps: int | None = None) -> Trace:
     refusal = scenario.config.refusal()
     if refusal is not None:
         return Trace(scenario.name, "", (), (), warnings, refusal)
+    if driver != "plain" and fast.applies(scenario):
+        return fast.FastEngine(scenario, driver != "awake", LIVELOCK_STEPS, IDLE_STEPS).trace(
+            scenario.name, warnings, max_steps
+        )
     engine = Engine(scenario)
     try:
         engine.run(max_steps)

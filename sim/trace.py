@@ -95,7 +95,7 @@ class Trace:
     name: str | None
     outcome: str
     unfinished: tuple[str, ...]
-    steps: tuple[StepRecord, ...]
+    steps: Sequence[StepRecord]
     warnings: tuple[str, ...] = ()
     error: Refusal | None = None
 

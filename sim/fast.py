@@ -1,0 +1,199 @@
+"""The run of `engine.py` for scenarios in which decodes can sleep; the same trace in the time of its events.
+
+Scenarios with prefix cache, speculation, async scheduling, images or LoRA go the ordinary way; `applies` says which.
+Tests hold both ways equal in every field of every step.
+"""
+
+from collections import deque
+
+from .config import Config
+from .cost import COST_MODELS
+from .fast_scheduler import FastScheduler
+from .fast_state import Sequence
+from .residency import LazySteps
+from .scenario import Scenario
+from .trace import Trace
+
+Batch = dict[Sequence, int]
+
+
+def applies(scenario: Scenario) -> bool:
+    """Whether the fast driver knows all rules that `scenario` needs."""
+    config = scenario.config
+    return not (
+        config.enable_prefix_caching
+        or config.num_speculative_tokens
+        or config.num_lookahead_tokens
+        or config.async_scheduling
+        or any(spec.images or spec.lora for spec in scenario.requests)
+    )
+
+
+class FastEngine:
+    """Drives one `FastScheduler` through one scenario. Owns the clock and the arrivals.
+
+    Args:
+        scenario: one that `applies`, with a configuration that is not refused.
+        lazy: let decodes sleep; without it every request is visited in every step.
+        livelock_steps, idle_steps: see `engine.LIVELOCK_STEPS` and `engine.IDLE_STEPS`.
+    """
+
+    def __init__(self, scenario: Scenario, lazy: bool, livelock_steps: int, idle_steps: int) -> None:
+        self.config: Config = scenario.config
+        self.scheduler = FastScheduler(scenario.config, lazy)
+        self.log = self.scheduler.log
+        self.live: dict[str, Sequence] = {}
+        self.outcome = "finished"
+        self.num_steps = 0
+        self.clock_us: int | None = 0 if scenario.in_time else None
+        self._cost_model = COST_MODELS[scenario.config.cost_model]
+        self._pending = deque(sorted(scenario.requests, key=lambda spec: spec.arrival))
+        self._aborts: dict[int, list[str]] = {}
+        for spec in scenario.requests:
+            if spec.abort_step is not None:
+                self._aborts.setdefault(spec.abort_step, []).append(spec.id)
+        self._livelock_steps = livelock_steps
+        self._idle_steps = idle_steps
+        self._num_idle = 0
+        self._last_progress = 0
+        self._mark: tuple[int, object] | None = None
+
+    def trace(self, name: str | None, warnings: tuple[str, ...], max_steps: int | None) -> Trace:
+        """Run to the end and return what is left of it."""
+        self._run(max_steps)
+        unfinished = tuple(sorted(self.live))
+        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings)
+
+    def _run(self, max_steps: int | None) -> None:
+        scheduler = self.scheduler
+        while True:
+            self._arrive()
+            if not (self.live or self._pending):
+                break
+            if scheduler.step == max_steps:
+                self.outcome = "max_steps"
+                break
+            if self._is_quiet() and self._quiet_steps(max_steps):
+                continue
+            self._step()
+            if self._num_idle >= self._idle_steps and not self._pending and not self._aborts:
+                break
+            if self._is_livelock():
+                self.outcome = "max_steps"
+                break
+        if self.live and self.outcome == "finished":
+            self.outcome = "stalled"
+
+    # ------------------------------------------------------------------ arrivals and aborts
+
+    def _arrive(self) -> None:
+        scheduler = self.scheduler
+        step = scheduler.step
+        if self._pending:
+            now = step if self.clock_us is None else self.clock_us
+            if self.clock_us is not None and not self.live:
+                now = self.clock_us = max(now, self._pending[0].arrival[0])
+            while self._pending and self._pending[0].arrival[0] <= now:
+                spec = self._pending.popleft()
+                sequence = self.live[spec.id] = Sequence(spec, self.config.max_model_len)
+                scheduler.waiting.add(sequence, False, step, self.log)
+                self._last_progress = step
+        for request_id in self._aborts.pop(step, ()):
+            if request_id in self.live:
+                scheduler.abort(self.live.pop(request_id))
+            self._last_progress = step
+
+    # ------------------------------------------------------------------ steps
+
+    def _step(self) -> None:
+        """One step in which somebody may have to be looked at."""
+        scheduler = self.scheduler
+        step = scheduler.step
+        plan = scheduler.schedule()
+        is_empty = not plan and not scheduler.num_asleep
+        if self.clock_us is not None:
+            self._advance_clock(plan)
+        if scheduler.update(plan):
+            self._last_progress = step
+            for request_id in self.log.finished.get(step, ()):
+                del self.live[request_id]
+        if not is_empty or step in self.log.preempted:
+            self.num_steps = step + 1
+        self._num_idle = self._num_idle + 1 if is_empty else 0
+        scheduler.step += 1
+        if self.clock_us is not None and is_empty and self._pending:
+            self.clock_us = max(self.clock_us, self._pending[0].arrival[0])
+
+    def _advance_clock(self, plan: Batch) -> None:
+        assert self.clock_us is not None
+        scheduler = self.scheduler
+        num_tokens = scheduler.num_asleep
+        decode_context = num_tokens * (scheduler.step + 1) - scheduler.sum_of_origins
+        chunk_pairs = 0
+        for sequence, n in plan.items():
+            num_tokens += n
+            if n == 1:
+                decode_context += sequence.computed + 1
+            else:
+                chunk_pairs += n * (2 * sequence.computed + n) // 2
+        step_us = self._cost_model.us(num_tokens, decode_context, chunk_pairs) if num_tokens else 0
+        self.log.start_us.append(self.clock_us)
+        self.log.step_us.append(step_us)
+        self.clock_us += step_us
+
+    def _is_quiet(self) -> bool:
+        """Whether steps may follow in which nobody is awake and nobody can be admitted."""
+        scheduler = self.scheduler
+        return (
+            not scheduler.awake
+            and self.config.prefill_schedule_interval == 1
+            and (not scheduler.waiting or len(scheduler.running) >= scheduler.max_num_active_reqs)
+            and scheduler.num_asleep < scheduler.token_budget
+        )
+
+    def _quiet_steps(self, max_steps: int | None) -> int:
+        """Take steps in which only sleepers advance, until something is due. Returns how many."""
+        scheduler = self.scheduler
+        first = step = scheduler.step
+        num_asleep, next_us = scheduler.num_asleep, None
+        context = num_asleep * step - scheduler.sum_of_origins
+        if self._pending:
+            next_us = self._pending[0].arrival[0]
+        scheduler.note_quiet_stops()
+        while not (step == max_steps or step in self._aborts or scheduler.is_due(step)):
+            now = step if self.clock_us is None else self.clock_us
+            if (next_us is not None and next_us <= now) or not scheduler.give_blocks_to_sleepers(step):
+                break
+            if self.clock_us is not None:
+                context += num_asleep
+                step_us = self._cost_model.us(num_asleep, context, 0)
+                self.log.start_us.append(self.clock_us)
+                self.log.step_us.append(step_us)
+                self.clock_us += step_us
+            step += 1
+            if not num_asleep and next_us is None:
+                break
+        scheduler.step = step
+        if num_asleep and step > first:
+            self.num_steps = step
+            self._last_progress = step - 1
+            self._num_idle = 0
+        return step - first
+
+    # ------------------------------------------------------------------ a state that returns never ends
+
+    def _is_livelock(self) -> bool:
+        """As `Engine._is_livelock`; while anybody sleeps there is progress."""
+        step = self.scheduler.step
+        if step < self._livelock_steps or self._pending or self._aborts or self.scheduler.num_asleep:
+            return False
+        if self._mark is None or self._last_progress >= self._mark[0]:
+            self._mark = (step, self.scheduler.state())
+            return False
+        state = self.scheduler.state()
+        if state == self._mark[1]:
+            self.num_steps = max(self._livelock_steps, self._mark[0])
+            return True
+        if step >= 2 * self._mark[0]:
+            self._mark = (step, state)
+        return False

@@ -1,0 +1,353 @@
+"""The two loops of `scheduler.py` over the requests that need a look; the others sleep.
+
+A request that decodes takes one token a step until it crosses a block, is preempted or samples its last token. While it
+sleeps nobody visits it: its counters follow by arithmetic from the step in which it fell asleep. `_phase` knows who
+needs a block in which step, `_calendar` who samples a last token. With `lazy=False` nobody ever sleeps.
+"""
+
+from . import reasons
+from .config import Config
+from .fast_state import BlockStack, Sequence, WaitingLine
+from .reasons import Reason
+from .residency import ASLEEP, RunLog, Stay
+
+
+class FastScheduler:
+    """`schedule` and `update` of one step, over the requests that need a look."""
+
+    def __init__(self, config: Config, lazy: bool = True) -> None:
+        self.config = config
+        self.lazy = lazy
+        self.log = RunLog(config.block_size)
+        self.max_num_active_reqs = config.max_num_active_seqs or config.max_num_seqs
+        budgets = (config.max_num_scheduled_tokens or config.max_num_batched_tokens, config.max_num_batched_tokens)
+        self.token_budget = min(budgets)
+        self.blocks = BlockStack(config.num_gpu_blocks)
+        self.waiting = WaitingLine(config.policy)
+        # Running requests by the number of their admission, which is their order.
+        self.running: dict[int, Sequence] = {}
+        self.awake: dict[int, Sequence] = {}
+        self.num_asleep = 0
+        self.sum_of_origins = 0
+        self._phase: list[dict[int, Sequence]] = [{} for _ in range(config.block_size)]
+        self._calendar: dict[int, list[Sequence]] = {}
+        self._num_admitted = 0
+        self.last_prefill_step = -config.prefill_schedule_interval
+        self.num_executed_steps = 0
+        self.prefill_capacity_bound = False
+        self.step = 0
+
+    # ------------------------------------------------------------------ sleep
+
+    def _sleep(self, sequence: Sequence, step: int) -> None:
+        """From `step` on one token a step, until the last one, for which it wakes."""
+        last = step + sequence.end - sequence.tokens - 1
+        if last <= step:
+            return
+        sequence.asleep = True
+        sequence.origin = step - sequence.computed
+        sequence.wake_step = last
+        del self.awake[sequence.number]
+        self._phase[sequence.origin % self.config.block_size][sequence.number] = sequence
+        self._calendar.setdefault(last, []).append(sequence)
+        self.num_asleep += 1
+        self.sum_of_origins += sequence.origin
+        sequence.stay.log.append((step, ASLEEP, sequence.origin, 0, 1))
+
+    def _rouse(self, sequence: Sequence) -> None:
+        """Out of the sleepers, with its counters as they are before this step."""
+        sequence.asleep = False
+        sequence.computed = self.step - sequence.origin
+        sequence.tokens = sequence.computed + 1
+        sequence.wake_step = -1
+        del self._phase[sequence.origin % self.config.block_size][sequence.number]
+        self.num_asleep -= 1
+        self.sum_of_origins -= sequence.origin
+
+    def _wake(self, sequence: Sequence) -> None:
+        self._rouse(sequence)
+        self.awake[sequence.number] = sequence
+        # Should it get nothing in this step, a reader must not take it for asleep.
+        sequence.stay.log.append((self.step, 0, sequence.computed, 0, 0))
+
+    def wake_all(self) -> None:
+        """Nobody sleeps any more."""
+        for phase in self._phase:
+            for sequence in list(phase.values()):
+                self._wake(sequence)
+
+    def _is_crowded(self, threshold: int) -> bool:
+        """Whether the budget might end before the last sleeper in running order: then order decides."""
+        if not self.num_asleep:
+            return False
+        demand = self.num_asleep
+        last_asleep = next(s.number for s in reversed(self.running.values()) if s.asleep)
+        for number, sequence in self.awake.items():
+            if number < last_asleep:
+                wanted = sequence.tokens - sequence.computed
+                demand += min(wanted, threshold or wanted)
+        return demand > self.token_budget
+
+    # ------------------------------------------------------------------ one step
+
+    def schedule(self) -> dict[Sequence, int]:
+        """Plan one step. Returns the tokens of those that were awake, in running order; every sleeper has one more."""
+        step = self.step
+        for sequence in self._calendar.pop(step, ()):
+            if sequence.asleep and sequence.wake_step == step:
+                self._wake(sequence)
+        num_requests = len(self.running) + len(self.waiting)
+        threshold = self.config.long_prefill_token_threshold if num_requests > 1 else 0
+        if threshold and self.config.long_prefill_token_threshold_adaptive:
+            threshold = max(threshold, self.config.max_num_batched_tokens // num_requests)
+        held = self._steps_held()
+        if self._is_crowded(threshold):
+            self.wake_all()
+        plan: dict[Sequence, int] = {}
+        budget, running_stop, prefill = self._schedule_running(plan, threshold, held)
+        victims = self.log.preempted.get(step)
+        waiting_stop: Reason | None
+        if victims:
+            waiting_stop = reasons.after_preemption(sorted(victims))
+        else:
+            waiting_stop, admitted = self._schedule_waiting(plan, budget, threshold, held)
+            prefill |= admitted
+        if plan or self.num_asleep:
+            self.num_executed_steps += 1
+        if prefill:
+            self.last_prefill_step = self.num_executed_steps
+        self.log.free_blocks.append(len(self.blocks))
+        self.log.note_stops(step, running_stop, waiting_stop)
+        return plan
+
+    def _steps_held(self) -> int:
+        """Steps for which prefill is still held back, 0 when it may run."""
+        interval = self.config.prefill_schedule_interval
+        left = interval - (self.num_executed_steps + 1 - self.last_prefill_step)
+        if interval == 1 or left <= 0 or self.prefill_capacity_bound:
+            return 0
+        return left if self.num_asleep or any(not s.is_prefill_chunk for s in self.awake.values()) else 0
+
+    def _schedule_running(
+        self, plan: dict[Sequence, int], threshold: int, held: int
+    ) -> tuple[int, Reason | None, bool]:
+        """First, the running requests: those awake, and the sleepers at a block boundary, in running order."""
+        budget = self.token_budget - self.num_asleep
+        running_stop: Reason | None = None
+        prefill = False
+        due = self._phase[self.step % self.config.block_size]
+        for number, sequence in sorted([*self.awake.items(), *due.items()]) if due else sorted(self.awake.items()):
+            if number not in self.running:
+                continue  # a victim of this step
+            num_tokens, need = 0, 1
+            if not sequence.asleep:
+                if budget == 0:
+                    running_stop = reasons.token_budget(self.token_budget, self.token_budget)
+                    continue
+                num_tokens, reason = self._running_share(sequence, budget, threshold, held)
+                if num_tokens <= 0:
+                    self._note(self.log.skipped, sequence, reason)
+                    continue
+                slots = min(sequence.computed + num_tokens, self.config.max_model_len)
+                need = -(-slots // self.config.block_size) - len(sequence.stay.blocks)
+            if need > len(self.blocks):
+                budget += self._make_room(sequence, need, plan)
+                if number not in self.running:
+                    continue
+            if need == 1:
+                sequence.stay.blocks.append(self.blocks.take_one())
+            elif need > 1:
+                sequence.stay.blocks.extend(self.blocks.take(need))
+            if num_tokens:
+                plan[sequence] = num_tokens
+                budget -= num_tokens
+                prefill |= sequence.is_prefill_chunk
+        return budget, running_stop, prefill
+
+    def _running_share(
+        self, sequence: Sequence, budget: int, threshold: int, held: int
+    ) -> tuple[int, Reason | None]:
+        if held and sequence.is_prefill_chunk:
+            return 0, reasons.prefill_interval(held)
+        wanted = sequence.tokens - sequence.computed
+        if wanted == 1 and sequence.computed + 1 < self.config.max_model_len:
+            return 1, None
+        num_tokens, reason = self._cap(wanted, budget, threshold)
+        room = self.config.max_model_len - sequence.computed - 1
+        if room < num_tokens:
+            num_tokens, reason = room, reasons.model_len(self.config.max_model_len)
+        if reason is not None and num_tokens > 0:
+            self._note(self.log.capped, sequence, {"code": reason["code"], "wanted": wanted, "got": num_tokens})
+        return num_tokens, reason
+
+    def _cap(self, wanted: int, budget: int, threshold: int) -> tuple[int, Reason | None]:
+        if 0 < threshold < wanted and threshold <= budget:
+            return threshold, reasons.long_prefill_token_threshold(threshold)
+        if budget < wanted:
+            return budget, reasons.token_budget(self.token_budget, self.token_budget)
+        return wanted, None
+
+    def _note(self, where: dict[int, dict[str, Reason]], sequence: Sequence, reason: Reason | None) -> None:
+        assert reason is not None
+        where.setdefault(self.step, {})[sequence.request_id] = reason
+
+    def _make_room(self, sequence: Sequence, need: int, plan: dict[Sequence, int]) -> int:
+        """Preempt until `sequence` has its blocks or is itself the victim. Returns the tokens given back."""
+        restored = 0
+        while need > len(self.blocks):
+            if self.config.policy == "priority":
+                victim = max(self.running.values(), key=lambda s: s.sort_key)
+            else:
+                victim = next(reversed(self.running.values()))
+            self._note(
+                self.log.skipped, victim, reasons.preempted(sequence.request_id, need, len(self.blocks))
+            )
+            if victim.asleep:
+                self._rouse(victim)
+                restored += 1
+            else:
+                del self.awake[victim.number]
+                restored += plan.pop(victim, 0)
+                if self.step in self.log.capped:
+                    self.log.capped[self.step].pop(victim.request_id, None)
+            self.log.preempted.setdefault(self.step, []).append(victim.request_id)
+            self._leave(victim, self.step - 1)
+            victim.computed = 0
+            victim.was_preempted = True
+            self.waiting.add(victim, True, self.step, self.log)
+            if victim is sequence:
+                break
+        return restored
+
+    def _leave(self, sequence: Sequence, last_step: int) -> None:
+        """Out of the running, blocks back."""
+        del self.running[sequence.number]
+        sequence.stay.last = last_step
+        self.blocks.give_back(sequence.stay.blocks)
+
+    def _schedule_waiting(
+        self, plan: dict[Sequence, int], budget: int, threshold: int, held: int
+    ) -> tuple[Reason | None, bool]:
+        """Next, the waiting requests, until one of them cannot be admitted."""
+        stop: Reason | None = None
+        prefill = False
+        while self.waiting:
+            if budget == 0:
+                stop = reasons.token_budget(self.token_budget, self.token_budget)
+                break
+            if len(self.running) >= self.max_num_active_reqs:
+                stop = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running))
+                break
+            sequence = self.waiting.head()
+            stop, num_tokens, need = self._admissible(sequence, budget, threshold, held)
+            if stop is not None:
+                break
+            self.waiting.pop_head()
+            self._admit(sequence, need)
+            if num_tokens < sequence.tokens:
+                code = self._cap(sequence.tokens, budget, threshold)[1]
+                assert code is not None
+                capped = {"code": code["code"], "wanted": sequence.tokens, "got": num_tokens}
+                self._note(self.log.capped, sequence, capped)
+            plan[sequence] = num_tokens
+            budget -= num_tokens
+            prefill |= sequence.tokens > 1
+        if not held:
+            self.prefill_capacity_bound = len(self.waiting) > 0
+        return stop, prefill
+
+    def _admissible(
+        self, sequence: Sequence, budget: int, threshold: int, held: int
+    ) -> tuple[Reason | None, int, int]:
+        """What ends the scan at `sequence`, or its tokens and blocks."""
+        config = self.config
+        needs = sequence.tokens
+        if held and needs > 1:
+            return reasons.prefill_interval(held), 0, 0
+        if threshold:
+            needs = min(needs, threshold)
+        if needs > budget and not config.enable_chunked_prefill:
+            return reasons.chunked_prefill_off(needs, budget), 0, 0
+        num_tokens = min(needs, budget)
+        need = -(-min(num_tokens, config.max_model_len) // config.block_size)
+        required = need
+        if config.scheduler_reserve_full_isl:
+            required = max(need, -(-min(sequence.tokens, config.max_model_len) // config.block_size))
+        watermark = config.watermark_blocks if self.running else 0
+        if required + watermark > len(self.blocks):
+            return reasons.kv_blocks(required, len(self.blocks), watermark), 0, 0
+        return None, num_tokens, need
+
+    def _admit(self, sequence: Sequence, need: int) -> None:
+        sequence.stay.last = self.step - 1
+        sequence.number = self._num_admitted
+        self._num_admitted += 1
+        stay = sequence.stay = Stay(sequence.request_id, sequence.number, self.step, not sequence.was_preempted)
+        stay.blocks = self.blocks.take(need)
+        self.log.running.append(stay)
+        self.running[sequence.number] = self.awake[sequence.number] = sequence
+
+    # ------------------------------------------------------------------ steps in which nobody is awake
+
+    def note_quiet_stops(self) -> None:
+        """What keeps the waiting requests out of the quiet steps that follow."""
+        full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if self.waiting else None
+        self.log.note_stops(self.step, None, full)
+
+    def is_due(self, step: int) -> bool:
+        """Whether somebody has to wake in `step`."""
+        return step in self._calendar
+
+    def give_blocks_to_sleepers(self, step: int) -> bool:
+        """A block for each sleeper that needs one in `step`; `False`, and nothing done, when they do not suffice."""
+        due = self._phase[step % self.config.block_size]
+        if len(due) > len(self.blocks):
+            return False
+        for number in sorted(due):
+            due[number].stay.blocks.append(self.blocks.take_one())
+        self.log.free_blocks.append(len(self.blocks))
+        return True
+
+    # ------------------------------------------------------------------ outputs, arrivals, aborts
+
+    def update(self, plan: dict[Sequence, int]) -> bool:
+        """Apply the outputs of this step; whether anything came of it."""
+        finished = []
+        progress = self.num_asleep > 0
+        for sequence, num_tokens in plan.items():
+            sequence.computed += num_tokens
+            sequence.is_prefill_chunk = sequence.computed < sequence.tokens
+            sampled = not sequence.is_prefill_chunk
+            stay = sequence.stay
+            stay.log.append((self.step, num_tokens, sequence.computed, len(stay.blocks), sampled))
+            if not sampled:
+                continue
+            progress = True
+            sequence.tokens += 1
+            if sequence.tokens >= sequence.end:
+                finished.append(sequence)
+            elif self.lazy:
+                self._sleep(sequence, self.step + 1)
+        for sequence in finished:
+            del self.awake[sequence.number]
+            self._leave(sequence, self.step)
+            self.log.finished.setdefault(self.step, []).append(sequence.request_id)
+        return progress
+
+    def abort(self, sequence: Sequence) -> None:
+        """Take a request out before this step."""
+        if sequence.number not in self.running or self.running[sequence.number] is not sequence:
+            self.waiting.remove(sequence)
+            sequence.stay.last = self.step - 1
+            return
+        if sequence.asleep:
+            self._rouse(sequence)
+        else:
+            del self.awake[sequence.number]
+        self._leave(sequence, self.step - 1)
+
+    def state(self) -> object:
+        """All that decides what comes next when nobody sleeps, for comparing moments of a run."""
+        running = [(s.request_id, s.tokens, s.computed, s.is_prefill_chunk) for s in self.running.values()]
+        cadence = min(self.num_executed_steps - self.last_prefill_step, self.config.prefill_schedule_interval)
+        return (running, self.waiting.state(), len(self.blocks), cadence, self.prefill_capacity_bound)

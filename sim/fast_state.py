@@ -1,0 +1,133 @@
+"""State of the fast driver: a request that may sleep, the waiting line, the free blocks."""
+
+from collections import deque
+from heapq import heapify, heappop, heappush
+
+from .residency import RunLog, Stay
+from .scenario import RequestSpec
+
+
+class Sequence:
+    """One request: its counters, and whether it sleeps. Before step s a sleeper has computed `s - origin` tokens."""
+
+    __slots__ = (
+        "asleep",
+        "computed",
+        "end",
+        "is_prefill_chunk",
+        "number",
+        "origin",
+        "request_id",
+        "sort_key",
+        "stay",
+        "tokens",
+        "wake_step",
+        "was_preempted",
+    )
+
+    def __init__(self, spec: RequestSpec, max_model_len: int) -> None:
+        self.request_id = spec.id
+        self.sort_key = (spec.priority, spec.arrival)
+        self.tokens = spec.prompt_tokens
+        self.end = max(spec.prompt_tokens + 1, min(spec.prompt_tokens + spec.output_tokens, max_model_len))
+        self.computed = 0
+        self.is_prefill_chunk = False
+        self.was_preempted = False
+        self.asleep = False
+        self.origin = 0
+        self.wake_step = -1
+        self.number = -1
+        self.stay: Stay
+
+
+class WaitingLine:
+    """The waiting queue under either policy: a heap by priority, or preempted ones in front and then by arrival."""
+
+    def __init__(self, policy: str) -> None:
+        self._by_priority = policy == "priority"
+        self._heap: list[tuple[object, int, Sequence]] = []
+        self._front: list[Sequence] = []
+        self._line: deque[Sequence] = deque()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._heap) + len(self._front) + len(self._line)
+
+    def add(self, sequence: Sequence, preempted: bool, step: int, log: RunLog) -> None:
+        """`sequence` waits from `step` on."""
+        self._count += 1
+        key: object = sequence.sort_key
+        if self._by_priority:
+            heappush(self._heap, (key, self._count, sequence))
+        elif preempted:
+            self._front.append(sequence)
+            key = (0, -self._count)
+        else:
+            self._line.append(sequence)
+            key = (1, self._count)
+        sequence.stay = Stay(sequence.request_id, key, step)
+        log.waiting.append(sequence.stay)
+
+    def head(self) -> Sequence:
+        """The next to be served."""
+        if self._by_priority:
+            return self._heap[0][2]
+        return self._front[-1] if self._front else self._line[0]
+
+    def pop_head(self) -> None:
+        """Take the next one out."""
+        if self._by_priority:
+            heappop(self._heap)
+        elif self._front:
+            self._front.pop()
+        else:
+            self._line.popleft()
+
+    def remove(self, sequence: Sequence) -> None:
+        """Take `sequence` out, wherever it stands."""
+        if self._by_priority:
+            self._heap = [item for item in self._heap if item[2] is not sequence]
+            heapify(self._heap)
+        elif sequence in self._front:
+            self._front.remove(sequence)
+        else:
+            self._line.remove(sequence)
+
+    def state(self) -> list[tuple[str, int]]:
+        """Who waits, with how many tokens, for comparing moments of a run."""
+        everyone = [item[2] for item in sorted(self._heap)] or [*reversed(self._front), *self._line]
+        return [(sequence.request_id, sequence.tokens) for sequence in everyone]
+
+
+class BlockStack:
+    """Free block ids: returned ones on top, the newest first, then those never used."""
+
+    def __init__(self, num_gpu_blocks: int) -> None:
+        self._returned: list[int] = []
+        self._next_unused = 1
+        self._end = num_gpu_blocks
+
+    def __len__(self) -> int:
+        return len(self._returned) + self._end - self._next_unused
+
+    def take(self, num_blocks: int) -> list[int]:
+        """The next `num_blocks`; the caller knows that there are so many."""
+        returned = self._returned
+        taken = returned[: -num_blocks - 1 : -1]
+        del returned[len(returned) - len(taken) :]
+        unused = num_blocks - len(taken)
+        if unused:
+            taken.extend(range(self._next_unused, self._next_unused + unused))
+            self._next_unused += unused
+        return taken
+
+    def take_one(self) -> int:
+        """The next one; the caller knows that there is one."""
+        if self._returned:
+            return self._returned.pop()
+        self._next_unused += 1
+        return self._next_unused - 1
+
+    def give_back(self, blocks: list[int]) -> None:
+        """All blocks of a request; its last one is on top then."""
+        self._returned.extend(blocks)

@@ -1,0 +1,189 @@
+"""A trace kept as stays, opened step by step where somebody looks.
+
+A request stays in the waiting queue, then among the running, perhaps again and again. What it does while it runs stands
+in a short log: an entry for each step in which it was looked at, and one for the beginning of a sleep, from which each
+step follows by arithmetic. A million steps take as much room as there are such entries.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+from .reasons import Reason
+from .trace import StepRecord
+
+WINDOW_STEPS = 256
+"""Stays are listed once for each window of so many steps that they touch."""
+
+Entry = tuple[int, int, int, int, int]
+"""step, tokens given, tokens computed after it, blocks held after it, 1 if it sampled; or a sleep: step, `ASLEEP`, origin."""
+
+ASLEEP = -1
+"""As tokens given: from this step on one token a step; before step s, `s - origin` tokens are computed."""
+
+
+FOR_EVER = 1 << 60
+"""The last step of a stay that has not ended."""
+
+
+class Stay:
+    """One time in a queue: a request, its first and last step there.
+
+    `key` orders a queue: the number of the admission for running requests, the place in line for waiting ones.
+    """
+
+    __slots__ = ("blocks", "first", "is_new", "key", "last", "log", "request_id")
+
+    def __init__(self, request_id: str, key: object, first: int, is_new: bool = False) -> None:
+        self.request_id = request_id
+        self.key = key
+        self.first = first
+        self.last = FOR_EVER
+        self.is_new = is_new
+        self.blocks: list[int] = []
+        self.log: list[Entry] = []
+
+    def at(self, step: int, block_size: int) -> tuple[int, int, int, int, bool] | None:
+        """What it got in `step`: tokens, computed after it, blocks before and after it, whether it sampled; or `None`."""
+        i = bisect_right(self.log, (step, 1 << 62)) - 1
+        if i < 0:
+            return None
+        entry = self.log[i]
+        if entry[1] == ASLEEP:
+            computed = step - entry[2]
+            num_blocks = -(-computed // block_size)
+            return 1, computed + 1, num_blocks, computed // block_size + 1, True
+        if entry[0] != step or entry[1] == 0:
+            return None
+        before = self._blocks_before(i, block_size)
+        return entry[1], entry[2], before, entry[3], bool(entry[4])
+
+    def _blocks_before(self, i: int, block_size: int) -> int:
+        """Blocks held before the visit of entry `i`, unless it was admitted with it."""
+        while i:
+            i -= 1
+            entry = self.log[i]
+            if entry[1] == ASLEEP:
+                woken = self.log[i + 1][0]
+                return -(-(woken - entry[2]) // block_size)
+            if entry[1]:
+                return entry[3]
+        return 0
+
+
+@dataclass(slots=True)
+class RunLog:
+    """Everything that a run leaves, while it is written."""
+
+    block_size: int
+    running: list[Stay] = field(default_factory=list)
+    waiting: list[Stay] = field(default_factory=list)
+    free_blocks: "array[int]" = field(default_factory=lambda: array("i"))
+    start_us: "array[int]" = field(default_factory=lambda: array("q"))
+    step_us: "array[int]" = field(default_factory=lambda: array("i"))
+    preempted: dict[int, list[str]] = field(default_factory=dict)
+    finished: dict[int, list[str]] = field(default_factory=dict)
+    skipped: dict[int, dict[str, Reason]] = field(default_factory=dict)
+    capped: dict[int, dict[str, Reason]] = field(default_factory=dict)
+    # What ended the two loops, noted when it changes.
+    stops: list[tuple[int, Reason | None, Reason | None]] = field(default_factory=list)
+
+    def note_stops(self, step: int, running_stop: Reason | None, waiting_stop: Reason | None) -> None:
+        """Keep what ended the loops of `step`, if it is not what ended those of the step before."""
+        if not self.stops or self.stops[-1][1] != running_stop or self.stops[-1][2] != waiting_stop:
+            self.stops.append((step, running_stop, waiting_stop))
+
+
+class LazySteps(Sequence[StepRecord]):
+    """The steps of a run, each made when it is asked for."""
+
+    def __init__(self, log: RunLog, num_steps: int) -> None:
+        self._log = log
+        self._num_steps = num_steps
+        self._running: list[list[Stay]] | None = None
+        self._waiting: list[list[Stay]] | None = None
+
+    def __len__(self) -> int:
+        return self._num_steps
+
+    @overload
+    def __getitem__(self, index: int) -> StepRecord: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[StepRecord]: ...
+
+    def __getitem__(self, index: int | slice) -> StepRecord | list[StepRecord]:
+        if isinstance(index, slice):
+            return [self._record(step) for step in range(*index.indices(self._num_steps))]
+        step = index + self._num_steps if index < 0 else index
+        if not 0 <= step < self._num_steps:
+            raise IndexError(index)
+        return self._record(step)
+
+    def __iter__(self) -> Iterator[StepRecord]:
+        return (self._record(step) for step in range(self._num_steps))
+
+    def _listed(self, stays: list[Stay]) -> list[list[Stay]]:
+        windows: list[list[Stay]] = [[] for _ in range(self._num_steps // WINDOW_STEPS + 1)]
+        for stay in stays:
+            last = min(stay.last, self._num_steps)
+            for window in range(stay.first // WINDOW_STEPS, last // WINDOW_STEPS + 1):
+                windows[window].append(stay)
+        return windows
+
+    def _at(self, windows: list[list[Stay]], step: int) -> list[Stay]:
+        return [s for s in windows[step // WINDOW_STEPS] if s.first <= step <= s.last]
+
+    def _record(self, step: int) -> StepRecord:
+        log = self._log
+        self._running = self._running or self._listed(log.running)
+        self._waiting = self._waiting or self._listed(log.waiting)
+        running = self._at(self._running, step)
+        waiting = sorted(self._at(self._waiting, step), key=_key)
+        scheduled, computed, blocks, generated = {}, {}, {}, {}
+        for stay in running:
+            got = stay.at(step, log.block_size)
+            if got is None:
+                continue
+            num_tokens, num_computed, before, after, sampled = got
+            scheduled[stay.request_id] = num_tokens
+            computed[stay.request_id] = num_computed
+            if before < after:
+                blocks[stay.request_id] = stay.blocks[before:after]
+            if sampled:
+                generated[stay.request_id] = 1
+        admitted = [stay for stay in running if stay.first == step]
+        _, running_stop, waiting_stop = log.stops[bisect_right(log.stops, step, key=_first) - 1]
+        return StepRecord(
+            step=step,
+            scheduled=scheduled,
+            new=[stay.request_id for stay in admitted if stay.is_new],
+            resumed=[stay.request_id for stay in admitted if not stay.is_new],
+            preempted=sorted(log.preempted.get(step, ())),
+            cached={},
+            encoder={},
+            blocks=blocks,
+            running=[stay.request_id for stay in running],
+            waiting=[stay.request_id for stay in waiting],
+            computed=computed,
+            spec={},
+            free_blocks=log.free_blocks[step],
+            generated=generated,
+            finished=log.finished.get(step, ()),
+            skipped=log.skipped.get(step, {}),
+            running_stop=running_stop,
+            waiting_stop=waiting_stop,
+            capped=log.capped.get(step, {}),
+            start_us=log.start_us[step] if log.start_us else None,
+            step_us=log.step_us[step] if log.start_us else None,
+        )
+
+
+def _key(stay: Stay) -> object:
+    return stay.key
+
+
+def _first(item: tuple[int, Reason | None, Reason | None]) -> int:
+    return item[0]
