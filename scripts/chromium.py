@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from playwright.sync_api import Error, sync_playwright
+
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC_APPS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -33,10 +35,6 @@ def _candidates() -> Iterator[str]:
 
 def _playwright_path() -> str | None:
     """Where Playwright keeps the browser that it downloads itself."""
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        return None
     try:
         with sync_playwright() as playwright:
             return playwright.chromium.executable_path

@@ -2,50 +2,58 @@
 
 import argparse
 import errno
+import os
 import sys
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 HOST = "127.0.0.1"
+NOT_FOUND = 404
 ERROR_STATUS = 400
+
+TYPES = {
+    "": "application/octet-stream",
+    ".css": "text/css",
+    ".gz": "application/gzip",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".mjs": "text/javascript",
+    ".png": "image/png",
+    ".py": "text/x-python; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+    ".zip": "application/zip",
+}
 
 
 class Handler(SimpleHTTPRequestHandler):
     """Sends files with the right types, lists no folders, and logs only what went wrong."""
 
     protocol_version = "HTTP/1.1"
-    extensions_map: ClassVar[dict[str, str]] = {
-        **SimpleHTTPRequestHandler.extensions_map,
-        "": "application/octet-stream",
-        ".css": "text/css",
-        ".html": "text/html; charset=utf-8",
-        ".js": "text/javascript",
-        ".json": "application/json",
-        ".mjs": "text/javascript",
-        ".py": "text/x-python; charset=utf-8",
-        ".svg": "image/svg+xml",
-        ".wasm": "application/wasm",
-        ".webmanifest": "application/manifest+json",
-        ".woff2": "font/woff2",
-        ".zip": "application/zip",
-    }
+    extensions_map = TYPES
 
     def end_headers(self) -> None:
         """Asks browsers to check for a newer version: the site may be built again while it is served."""
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
 
-    def list_directory(self, path: str) -> None:  # type: ignore[override]
+    def list_directory(self, path: str | os.PathLike[str]) -> None:  # noqa: ARG002 the base class's signature
         """A folder without an index page is not found."""
-        self.send_error(404)
+        self.send_error(NOT_FOUND)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Only errors are worth a line."""
         if isinstance(code, int) and code >= ERROR_STATUS:
             super().log_request(int(code), size)
 
-    def log_error(self, format: str, *args: Any) -> None:
+    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002 the base class's signature
         """Nothing: `log_request` has already said it."""
 
 
@@ -54,18 +62,13 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, port: int = 0, handler: type[Handler] = Handler) -> None:
-        self.folder = folder
-        super().__init__((HOST, port), handler)
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        super().__init__((HOST, port), partial(Handler, directory=str(folder)))
 
     @property
     def url(self) -> str:
         """The address of the folder, ending in a slash."""
         return f"http://{HOST}:{self.server_port}/"
-
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        """Gives the handler its folder."""
-        self.RequestHandlerClass(request, client_address, self, directory=str(self.folder))  # type: ignore[call-arg]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away in the middle of an answer is no error."""
