@@ -129,14 +129,15 @@ class FastEngine:
         scheduler = self.scheduler
         num_tokens = scheduler.num_asleep
         decode_context = num_tokens * (scheduler.step + 1) - scheduler.sum_of_origins
-        chunk_pairs = 0
+        chunk_pairs = chunk_context = 0
         for sequence, n in plan.items():
             num_tokens += n
             if n == 1:
                 decode_context += sequence.computed + 1
             else:
                 chunk_pairs += n * (2 * sequence.computed + n) // 2
-        step_us = self._cost_model.us(num_tokens, decode_context, chunk_pairs) if num_tokens else 0
+                chunk_context += sequence.computed + n
+        step_us = self._cost_model.us(num_tokens, decode_context, chunk_pairs, chunk_context) if num_tokens else 0
         self.log.start_us.append(self.clock_us)
         self.log.step_us.append(step_us)
         self.clock_us += step_us
@@ -166,7 +167,7 @@ class FastEngine:
                 break
             if self.clock_us is not None:
                 context += num_asleep
-                step_us = self._cost_model.us(num_asleep, context, 0)
+                step_us = self._cost_model.us(num_asleep, context, 0, 0)
                 self.log.start_us.append(self.clock_us)
                 self.log.step_us.append(step_us)
                 self.clock_us += step_us

@@ -6,6 +6,7 @@ The command line, validation, forms, query strings and reference pages are made 
 from dataclasses import dataclass
 from typing import Literal
 
+from .cost import COST_MODELS
 from .errors import ConfigError
 
 Kind = Literal["int", "bool", "number", "choice"]
@@ -335,7 +336,7 @@ CONFIG: tuple[Parameter, ...] = (
         "h200-llama-3.1-8b",
         "Integer time model of a step, for scenarios whose requests carry arrival_us.",
         "单步耗时的整数模型，用于请求带有 arrival_us 的场景。",
-        choices=("h200-llama-3.1-8b", "h200-llama-3.1-8b-knee"),
+        choices=tuple(COST_MODELS),
     ),
 )
 
