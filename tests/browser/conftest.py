@@ -2,8 +2,8 @@
 
 A test takes `page` (a desktop window) or `open_page` (any other), and fails at its end when the page wrote an error to
 the console, raised one, or asked another host for anything; what a test provokes itself it announces with
-`expect_problem`. The page's policy forbids
-`eval`, so `page.wait_for_function` does not work; wait with `wait_ready` or with `expect(locator)`.
+`expect_problem`. The page's policy forbids `eval`, so `page.wait_for_function` does not work: wait with `wait_ready` or
+with `expect(locator)`.
 """
 
 import os
