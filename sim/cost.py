@@ -59,9 +59,10 @@ class CostModel:
         attention = self.kv * context + self.q * pairs
         if pairs and (self.kv_mixed or self.kp):
             attention += self.kv_mixed * context + self.kp * chunk_context
-        return self._linear_us(num_tokens) + (attention >> SHIFT)
+        return self.linear_us(num_tokens) + (attention >> SHIFT)
 
-    def _linear_us(self, num_tokens: int) -> int:
+    def linear_us(self, num_tokens: int) -> int:
+        """Microseconds of everything but attention."""
         if not self.table:
             base, per_knee, knee = self.knee
             return base + per_knee * max(num_tokens, knee) // knee

@@ -7,10 +7,10 @@ Tests hold both ways equal in every field of every step.
 from collections import deque
 
 from .config import Config
-from .cost import COST_MODELS
+from .cost import COST_MODELS, SHIFT
 from .fast_scheduler import FastScheduler
 from .fast_state import Sequence
-from .residency import LazySteps
+from .residency import FOR_EVER, LazySteps
 from .scenario import Scenario
 from .trace import Trace
 
@@ -153,28 +153,46 @@ class FastEngine:
         )
 
     def _quiet_steps(self, max_steps: int | None) -> int:
-        """Take steps in which only sleepers advance, until something is due. Returns how many."""
-        scheduler = self.scheduler
+        """Take steps in which only sleepers advance, until something is due. Returns how many.
+
+        The one loop that runs for every step of a lightly loaded hour, hence all names are local.
+        """
+        scheduler, model, clock_us = self.scheduler, self._cost_model, self.clock_us
         first = step = scheduler.step
-        num_asleep, next_us = scheduler.num_asleep, None
-        context = num_asleep * step - scheduler.sum_of_origins
-        if self._pending:
-            next_us = self._pending[0].arrival[0]
+        num_asleep = scheduler.num_asleep
         scheduler.note_quiet_stops()
-        while not (step == max_steps or step in self._aborts or scheduler.is_due(step)):
-            now = step if self.clock_us is None else self.clock_us
-            if (next_us is not None and next_us <= now) or not scheduler.give_blocks_to_sleepers(step):
-                break
-            if self.clock_us is not None:
-                context += num_asleep
-                step_us = self._cost_model.us(num_asleep, context, 0, 0)
-                self.log.start_us.append(self.clock_us)
-                self.log.step_us.append(step_us)
-                self.clock_us += step_us
+        linear_us = model.linear_us(num_asleep)
+        context = num_asleep * step - scheduler.sum_of_origins
+        next_arrival = self._pending[0].arrival[0] if self._pending else FOR_EVER
+        now = step if clock_us is None else clock_us
+        phase, block_size, blocks = scheduler.phase, self.config.block_size, scheduler.blocks
+        num_free = len(blocks)
+        note_free = self.log.free_blocks.append
+        note_start, note_us = self.log.start_us.append, self.log.step_us.append
+        calendar, aborts = scheduler.calendar, self._aborts
+        while now < next_arrival and step not in calendar and step != max_steps and step not in aborts:
+            due = phase[step % block_size]
+            if due:
+                if len(due) > num_free:
+                    break
+                num_free -= len(due)
+                for number in sorted(due):
+                    due[number].stay.blocks.append(blocks.take_one())
+            note_free(num_free)
             step += 1
-            if not num_asleep and next_us is None:
+            if clock_us is None:
+                now = step
+            else:
+                context += num_asleep
+                step_us = linear_us + (model.kv * context >> SHIFT)
+                note_start(now)
+                note_us(step_us)
+                now += step_us
+            if not num_asleep and next_arrival == FOR_EVER:
                 break
         scheduler.step = step
+        if clock_us is not None:
+            self.clock_us = now
         if num_asleep and step > first:
             self.num_steps = step
             self._last_progress = step - 1

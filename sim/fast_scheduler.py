@@ -1,8 +1,8 @@
 """The two loops of `scheduler.py` over the requests that need a look; the others sleep.
 
 A request that decodes takes one token a step until it crosses a block, is preempted or samples its last token. While it
-sleeps nobody visits it: its counters follow by arithmetic from the step in which it fell asleep. `_phase` knows who
-needs a block in which step, `_calendar` who samples a last token. With `lazy=False` nobody ever sleeps.
+sleeps nobody visits it: its counters follow by arithmetic from the step in which it fell asleep. `phase` knows who
+needs a block in which step, `calendar` who samples a last token. With `lazy=False` nobody ever sleeps.
 """
 
 from . import reasons
@@ -29,8 +29,8 @@ class FastScheduler:
         self.awake: dict[int, Sequence] = {}
         self.num_asleep = 0
         self.sum_of_origins = 0
-        self._phase: list[dict[int, Sequence]] = [{} for _ in range(config.block_size)]
-        self._calendar: dict[int, list[Sequence]] = {}
+        self.phase: list[dict[int, Sequence]] = [{} for _ in range(config.block_size)]
+        self.calendar: dict[int, list[Sequence]] = {}
         self._num_admitted = 0
         self.last_prefill_step = -config.prefill_schedule_interval
         self.num_executed_steps = 0
@@ -48,8 +48,8 @@ class FastScheduler:
         sequence.origin = step - sequence.computed
         sequence.wake_step = last
         del self.awake[sequence.number]
-        self._phase[sequence.origin % self.config.block_size][sequence.number] = sequence
-        self._calendar.setdefault(last, []).append(sequence)
+        self.phase[sequence.origin % self.config.block_size][sequence.number] = sequence
+        self.calendar.setdefault(last, []).append(sequence)
         self.num_asleep += 1
         self.sum_of_origins += sequence.origin
         sequence.stay.log.append((step, ASLEEP, sequence.origin, 0, 1))
@@ -60,7 +60,7 @@ class FastScheduler:
         sequence.computed = self.step - sequence.origin
         sequence.tokens = sequence.computed + 1
         sequence.wake_step = -1
-        del self._phase[sequence.origin % self.config.block_size][sequence.number]
+        del self.phase[sequence.origin % self.config.block_size][sequence.number]
         self.num_asleep -= 1
         self.sum_of_origins -= sequence.origin
 
@@ -72,7 +72,7 @@ class FastScheduler:
 
     def wake_all(self) -> None:
         """Nobody sleeps any more."""
-        for phase in self._phase:
+        for phase in self.phase:
             for sequence in list(phase.values()):
                 self._wake(sequence)
 
@@ -93,7 +93,7 @@ class FastScheduler:
     def schedule(self) -> dict[Sequence, int]:
         """Plan one step. Returns the tokens of those that were awake, in running order; every sleeper has one more."""
         step = self.step
-        for sequence in self._calendar.pop(step, ()):
+        for sequence in self.calendar.pop(step, ()):
             if sequence.asleep and sequence.wake_step == step:
                 self._wake(sequence)
         num_requests = len(self.running) + len(self.waiting)
@@ -135,7 +135,7 @@ class FastScheduler:
         budget = self.token_budget - self.num_asleep
         running_stop: Reason | None = None
         prefill = False
-        due = self._phase[self.step % self.config.block_size]
+        due = self.phase[self.step % self.config.block_size]
         for number, sequence in sorted([*self.awake.items(), *due.items()]) if due else sorted(self.awake.items()):
             if number not in self.running:
                 continue  # a victim of this step
@@ -293,20 +293,6 @@ class FastScheduler:
         """What keeps the waiting requests out of the quiet steps that follow."""
         full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if self.waiting else None
         self.log.note_stops(self.step, None, full)
-
-    def is_due(self, step: int) -> bool:
-        """Whether somebody has to wake in `step`."""
-        return step in self._calendar
-
-    def give_blocks_to_sleepers(self, step: int) -> bool:
-        """A block for each sleeper that needs one in `step`; `False`, and nothing done, when they do not suffice."""
-        due = self._phase[step % self.config.block_size]
-        if len(due) > len(self.blocks):
-            return False
-        for number in sorted(due):
-            due[number].stay.blocks.append(self.blocks.take_one())
-        self.log.free_blocks.append(len(self.blocks))
-        return True
 
     # ------------------------------------------------------------------ outputs, arrivals, aborts
 
