@@ -5,6 +5,8 @@ sleeps nobody visits it: its counters follow by arithmetic from the step in whic
 needs a block in which step, `calendar` who samples a last token. With `lazy=False` nobody ever sleeps.
 """
 
+from collections.abc import Iterable
+
 from . import reasons
 from .config import Config
 from .fast_state import BlockStack, Sequence, WaitingLine
@@ -135,50 +137,56 @@ class FastScheduler:
         budget = self.token_budget - self.num_asleep
         running_stop: Reason | None = None
         prefill = False
-        due = self.phase[self.step % self.config.block_size]
-        for number, sequence in sorted([*self.awake.items(), *due.items()]) if due else sorted(self.awake.items()):
-            if number not in self.running:
+        running, blocks, block_size = self.running, self.blocks, self.config.block_size
+        for number, sequence in self._visited():
+            if number not in running:
                 continue  # a victim of this step
             num_tokens, need = 0, 1
             if not sequence.asleep:
                 if budget == 0:
                     running_stop = reasons.token_budget(self.token_budget, self.token_budget)
                     continue
-                num_tokens, reason = self._running_share(sequence, budget, threshold, held)
-                if num_tokens <= 0:
-                    self._note(self.log.skipped, sequence, reason)
+                if sequence.decodes(self.config.max_model_len):
+                    num_tokens, need = 1, 0 if sequence.computed % block_size else 1
+                else:
+                    num_tokens, need = self._running_share(sequence, budget, threshold, held)
+                if num_tokens == 0:
                     continue
-                slots = min(sequence.computed + num_tokens, self.config.max_model_len)
-                need = -(-slots // self.config.block_size) - len(sequence.stay.blocks)
-            if need > len(self.blocks):
-                budget += self._make_room(sequence, need, plan)
-                if number not in self.running:
-                    continue
-            if need == 1:
-                sequence.stay.blocks.append(self.blocks.take_one())
-            elif need > 1:
-                sequence.stay.blocks.extend(self.blocks.take(need))
+            if need:
+                if need > len(blocks):
+                    budget += self._make_room(sequence, need, plan)
+                    if number not in running:
+                        continue
+                sequence.stay.blocks.extend(blocks.take(need))
             if num_tokens:
                 plan[sequence] = num_tokens
                 budget -= num_tokens
                 prefill |= sequence.is_prefill_chunk
         return budget, running_stop, prefill
 
-    def _running_share(
-        self, sequence: Sequence, budget: int, threshold: int, held: int
-    ) -> tuple[int, Reason | None]:
+    def _visited(self) -> Iterable[tuple[int, Sequence]]:
+        """Those to look at in this step, by number, in running order."""
+        if not self.lazy:
+            return list(self.running.items())
+        return sorted([*self.awake.items(), *self.phase[self.step % self.config.block_size].items()])
+
+    def _running_share(self, sequence: Sequence, budget: int, threshold: int, held: int) -> tuple[int, int]:
+        """Tokens for one that does not just decode, 0 with the reason noted, and the blocks that it lacks for them."""
         if held and sequence.is_prefill_chunk:
-            return 0, reasons.prefill_interval(held)
+            self._note(self.log.skipped, sequence, reasons.prefill_interval(held))
+            return 0, 0
         wanted = sequence.tokens - sequence.computed
-        if wanted == 1 and sequence.computed + 1 < self.config.max_model_len:
-            return 1, None
         num_tokens, reason = self._cap(wanted, budget, threshold)
         room = self.config.max_model_len - sequence.computed - 1
         if room < num_tokens:
             num_tokens, reason = room, reasons.model_len(self.config.max_model_len)
-        if reason is not None and num_tokens > 0:
+        if num_tokens <= 0:
+            self._note(self.log.skipped, sequence, reason)
+            return 0, 0
+        if reason is not None:
             self._note(self.log.capped, sequence, {"code": reason["code"], "wanted": wanted, "got": num_tokens})
-        return num_tokens, reason
+        slots = min(sequence.computed + num_tokens, self.config.max_model_len)
+        return num_tokens, -(-slots // self.config.block_size) - len(sequence.stay.blocks)
 
     def _cap(self, wanted: int, budget: int, threshold: int) -> tuple[int, Reason | None]:
         if 0 < threshold < wanted and threshold <= budget:
@@ -299,25 +307,25 @@ class FastScheduler:
     def update(self, plan: dict[Sequence, int]) -> bool:
         """Apply the outputs of this step; whether anything came of it."""
         finished = []
+        step, lazy = self.step, self.lazy
         progress = self.num_asleep > 0
         for sequence, num_tokens in plan.items():
-            sequence.computed += num_tokens
-            sequence.is_prefill_chunk = sequence.computed < sequence.tokens
-            sampled = not sequence.is_prefill_chunk
+            sequence.computed = computed = sequence.computed + num_tokens
+            sequence.is_prefill_chunk = is_chunk = computed < sequence.tokens
             stay = sequence.stay
-            stay.log.append((self.step, num_tokens, sequence.computed, len(stay.blocks), sampled))
-            if not sampled:
+            stay.log.append((step, num_tokens, computed, len(stay.blocks), 0 if is_chunk else 1))
+            if is_chunk:
                 continue
             progress = True
-            sequence.tokens += 1
-            if sequence.tokens >= sequence.end:
+            sequence.tokens = computed + 1
+            if computed + 1 >= sequence.end:
                 finished.append(sequence)
-            elif self.lazy:
-                self._sleep(sequence, self.step + 1)
+            elif lazy:
+                self._sleep(sequence, step + 1)
         for sequence in finished:
             del self.awake[sequence.number]
-            self._leave(sequence, self.step)
-            self.log.finished.setdefault(self.step, []).append(sequence.request_id)
+            self._leave(sequence, step)
+            self.log.finished.setdefault(step, []).append(sequence.request_id)
         return progress
 
     def abort(self, sequence: Sequence) -> None:

@@ -40,6 +40,12 @@ class Sequence:
         self.stay: Stay
 
 
+    def decodes(self, max_model_len: int) -> bool:
+        """Whether it is one token behind, with room for the next, and not in the middle of a prefill."""
+        computed = self.computed
+        return self.tokens - computed == 1 and not self.is_prefill_chunk and computed + 1 < max_model_len
+
+
 class WaitingLine:
     """The waiting queue under either policy: a heap by priority, or preempted ones in front and then by arrival."""
 
