@@ -1,0 +1,126 @@
+"""Native controls with their labels, and the buttons that work them. Names of controls are names of parameters."""
+
+import json
+from collections.abc import Mapping
+
+from ..parameters import Parameter, Value
+from .html import element, escape
+from .words import Words
+
+ICONS = {
+    "first": "M5 4v12M16 4l-8 6 8 6z",
+    "back": "M14 4l-8 6 8 6z",
+    "play": "M6 3l11 7-11 7z",
+    "pause": "M6 4h3v12h-3zM12 4h3v12h-3z",
+    "forward": "M6 4l8 6-8 6z",
+    "last": "M15 4v12M4 4l8 6-8 6z",
+}
+
+
+def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
+    """A range with its letter, what it means, vLLM's name for it, its value, and a button for one less and one more."""
+    identity, name = f"{figure}-{parameter.name}", parameter.name
+    label = element(
+        "label",
+        {"for": identity},
+        element("b", {"class": "letter"}, escape(name)),
+        element("span", {"class": "meaning"}, escape(words(f"control.{name}"))),
+        element("code", {"translate": "no"}, escape(words(f"control.{name}.vllm"))),
+    )
+    control = {
+        "type": "range",
+        "id": identity,
+        "name": name,
+        "min": parameter.minimum,
+        "max": parameter.maximum,
+        "step": 1,
+        "value": value,
+    }
+    return element(
+        "div",
+        {"class": "control slider", "data-control": name},
+        label,
+        element("output", {"data-for": name, "for": identity}, escape(value)),
+        element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
+    )
+
+
+def _nudge(name: str, by: int, words: Words) -> str:
+    less = by < 0
+    label = words("control.less" if less else "control.more", name=name)
+    data = {"type": "button", "class": "nudge", "data-step-by": by, "data-for": name, "aria-label": label}
+    return element("button", data, "−" if less else "+")
+
+
+def radios(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
+    """A choice as radio buttons."""
+    options = []
+    for choice in parameter.choices:
+        control = {"type": "radio", "name": parameter.name, "value": choice, "checked": choice == value}
+        text = escape(words(f"control.{parameter.name}.{choice}"))
+        options.append(element("label", None, element("input", control), element("span", None, text)))
+    legend = element("legend", None, escape(words(f"control.{parameter.name}")))
+    data = {"class": "control choice", "data-control": parameter.name, "id": f"{figure}-{parameter.name}"}
+    return element("fieldset", data, legend, element("div", {"class": "options"}, *options))
+
+
+def checkbox(parameter: Parameter, value: Value, words: Words) -> str:
+    """A yes or no."""
+    control = {"type": "checkbox", "name": parameter.name, "checked": value is True}
+    return element(
+        "label",
+        {"class": "control check", "data-control": parameter.name},
+        element("input", control),
+        element("span", {"class": "meaning"}, escape(words(f"control.{parameter.name}"))),
+        element("code", {"translate": "no"}, escape(words(f"control.{parameter.name}.vllm"))),
+    )
+
+
+def preset(identity: str, values: Mapping[str, Value], title: str, detail: str) -> str:
+    """A button that sets several controls at once.
+
+    Args:
+        identity: its id as a scenario of the query string.
+        values: what it sets, by control.
+        title, detail: what stands on it.
+    """
+    data = {"type": "button", "class": "preset", "data-preset": identity, "data-set": json.dumps(dict(values))}
+    return element(
+        "button", data, element("b", None, escape(title)), element("span", None, escape(detail))
+    )
+
+
+def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
+    """First, back, play, forward, last, and a slider over the steps."""
+    name = parameter.name
+    buttons = (
+        _icon("first", words, {"data-step-to": "first", "data-for": name}),
+        _icon("back", words, {"data-step-by": -1, "data-for": name}),
+        _icon("play", words, {"data-play": name, "aria-pressed": "false"}, also="pause"),
+        _icon("forward", words, {"data-step-by": 1, "data-for": name}),
+        _icon("last", words, {"data-step-to": "last", "data-for": name}),
+    )
+    identity = f"{figure}-{name}"
+    control = {"type": "range", "id": identity, "name": name, "min": parameter.minimum, "max": parameter.maximum}
+    control |= {"step": 1, "value": value}
+    group = {"class": "buttons", "role": "group", "aria-label": words("transport")}
+    return element(
+        "div",
+        {"class": "control transport", "data-control": name},
+        element("div", group, *buttons),
+        element("label", {"for": identity}, escape(words(f"control.{name}"))),
+        element("input", control),
+        element("output", {"data-for": name, "for": identity}, escape(value)),
+    )
+
+
+def _icon(name: str, words: Words, data: Mapping[str, object], also: str = "") -> str:
+    label = words(f"transport.{name}")
+    icons = [_drawing(icon) for icon in (name, also) if icon]
+    attributes = {"type": "button", "class": "icon", "aria-label": label, "title": label} | dict(data)
+    return element("button", attributes, *icons)
+
+
+def _drawing(icon: str) -> str:
+    data = {"viewBox": "0 0 20 20", "width": 20, "height": 20, "aria-hidden": "true", "class": f"i-{icon}"}
+    return element("svg", data, element("path", {"d": ICONS[icon]}))

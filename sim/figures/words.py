@@ -1,0 +1,52 @@
+"""The words of figures in one language, by stable id."""
+
+import re
+from collections.abc import Mapping
+
+from .html import escape
+
+_MARK = re.compile(r"&lt;(/?)([a-z]+)&gt;")
+MARKS = ("decode", "prefill", "done", "idle", "wait")
+"""Names that a message may put around words, `<decode>10 decodes</decode>`: they then carry the mark of the pictures."""
+PLAIN = ("b", "code")
+
+
+class Words:
+    """A catalogue that is called with an id and the values of its placeholders.
+
+    Args:
+        language: the code of the language, such as `en` or `zh`.
+        messages: text by id, with placeholders as `{name}`.
+
+    >>> Words("en", {"sum": "{n} tokens"})("sum", n=3)
+    '3 tokens'
+    """
+
+    def __init__(self, language: str, messages: Mapping[str, str]) -> None:
+        self.language = language
+        self._messages = messages
+
+    def __call__(self, message_id: str, **values: object) -> str:
+        """The text of `message_id` as it is, not escaped.
+
+        Raises:
+            KeyError: no such id, or no value for a placeholder.
+        """
+        return self._messages[message_id].format_map(values)
+
+    def html(self, message_id: str, **values: object) -> str:
+        """The text as HTML: escaped, and its `<decode>`, `<b>`, `<code>` turned into elements."""
+        return _MARK.sub(_element, escape(self(message_id, **values)))
+
+    def plain(self, message_id: str, **values: object) -> str:
+        """The text without its marks, for attributes."""
+        return re.sub(r"</?[a-z]+>", "", self(message_id, **values))
+
+
+def _element(match: re.Match[str]) -> str:
+    closing, name = match.groups()
+    if name in PLAIN:
+        return f"<{closing}{name}>"
+    if name not in MARKS:
+        return match[0]
+    return "</span>" if closing else f'<span class="m m-{name}">'
