@@ -105,8 +105,9 @@ setup_chromium() {
     if is_debian_root; then
         install_debian_chromium
     else
-        quietly "could not install Chromium: install it yourself, or name one: make test CHROMIUM=/path/to/chromium" \
-            "$VENV/bin/python" -m playwright install chromium
+        set -- "$VENV/bin/python" -m playwright install chromium
+        if [ "$(id -u)" = 0 ]; then set -- "$@" --with-deps; fi
+        quietly "could not install Chromium: install it yourself, or name one: make test CHROMIUM=/path/to/chromium" "$@"
     fi
     "$VENV/bin/python" scripts/chromium.py >/dev/null ||
         die "the Chromium just installed does not start: install one yourself, or name it: make test" \

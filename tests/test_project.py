@@ -36,7 +36,7 @@ BROWSER_IMPORTS = {
     *("abc", "array", "bisect", "collections", "copy", "dataclasses", "enum", "functools", "heapq", "html"),
     *("importlib", "itertools", "json", "math", "operator", "re", "string", "textwrap", "types", "typing"),
 }
-"""Nothing here knows a clock, chance or the environment; `importlib` reads the catalogues that are packed with `sim`."""
+"""Nothing here knows a clock, chance or the environment. `importlib` is for reading what is packed with `sim`."""
 
 HASH_ORDER = {"hash", "id"}
 """Built-in functions whose results differ from run to run."""

@@ -63,20 +63,26 @@ class Problems:
 
 
 @pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
+def chromium() -> str:
+    """The path of the browser. The search may start Playwright, which must not run twice: this comes before it."""
+    path = find_chromium()
+    if path is None:
+        pytest.fail("no Chromium found: run `make test`, or set CHROMIUM=/path/to/chromium", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def playwright(chromium: str) -> Iterator[Playwright]:
     """Playwright itself, for its list of devices."""
     with sync_playwright() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     """One Chromium for all tests."""
-    path = find_chromium()
-    if path is None:
-        pytest.fail("no Chromium found: run `make test`, or set CHROMIUM=/path/to/chromium", pytrace=False)
     is_root = os.geteuid() == 0
-    with playwright.chromium.launch(executable_path=path, args=FLAGS, chromium_sandbox=not is_root) as running:
+    with playwright.chromium.launch(executable_path=chromium, args=FLAGS, chromium_sandbox=not is_root) as running:
         yield running
 
 
@@ -136,8 +142,8 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def wait_ready() -> Callable[[Page], None]:
-    """Waits until Python runs in the page, and returns the page."""
+def wait_ready() -> Callable[..., Page]:
+    """Waits until the page's `data-engine` is `ready`, or another state that is named, and returns the page."""
 
     def wait(page: Page, state: str = "ready") -> Page:
         expect(page.locator("html")).to_have_attribute("data-engine", state, timeout=ENGINE_MS)
