@@ -26,6 +26,7 @@ from sim.figures.words import Words
 
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "site"
+PACKAGES = ROOT / "node_modules"
 Catalogs = dict[str, dict[str, str]]
 """Messages by id, by language."""
 
@@ -63,10 +64,7 @@ def read_catalog(path: Path) -> dict[str, str]:
     """The messages of a gettext catalogue by their id."""
     with path.open("rb") as file:
         catalog = read_po(file)
-    messages = {str(message.id): str(message.string) for message in catalog if message.id}
-    if missing := [name for name, text in messages.items() if not text]:
-        raise BuildError(f"{path.relative_to(ROOT)}: no text for {', '.join(missing[:3])}")
-    return messages
+    return {str(message.id): str(message.string) for message in catalog if message.id}
 
 
 def read_catalogs(prefix: str) -> Catalogs:
@@ -196,11 +194,10 @@ def pack_simulator(target: Path, catalogs: Catalogs) -> None:
 
 def write_runtime(out: Path, catalogs: Catalogs) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
-    packages = ROOT / "node_modules"
-    pyodide, pyscript = packages / "pyodide", packages / "@pyscript" / "core" / "dist"
+    pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core" / "dist"
     for package in (pyodide, pyscript):
         if not package.is_dir():
-            raise BuildError(f"{package.relative_to(ROOT)} is missing: run `make setup` (or `npm ci`) first")
+            raise BuildError(f"{package.relative_to(PACKAGES.parent)} is missing: run `make setup` (or `npm ci`) first")
     target = out / "vendor" / "pyodide"
     _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / "boot.mjs"], target)
     scripts = [path for path in sorted(pyscript.glob("*.js")) if path.name.startswith(PYSCRIPT_FILES)]

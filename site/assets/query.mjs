@@ -12,12 +12,12 @@ const THEMES = ["auto", "light", "dark"];
 export function applyQuery(search, figures) {
   const query = new Map(new URLSearchParams(search));
   const notices = [];
-  const page = { theme: checkTheme, scenario: applyPreset, hide: hideParts, lock: lockControls };
-  const order = ["theme", "scenario"].filter((name) => query.has(name)); // a preset first: single values refine it
-  const values = [...query.keys()].filter((name) => !(name in page));
-  const looks = ["hide", "lock"].filter((name) => query.has(name));
-  for (const name of [...order, ...values, ...looks]) {
-    notices.push((page[name] ?? applyValue)(query.get(name), figures, name));
+  const before = [["theme", checkTheme], ["scenario", applyPreset]]; // a preset first: single values refine it
+  const after = [["hide", hideParts], ["lock", lockControls]];
+  const own = new Map([...before, ...after]);
+  const values = [...query.keys()].filter((name) => !own.has(name)).map((name) => [name, applyValue]);
+  for (const [name, apply] of [...before, ...values, ...after]) {
+    if (query.has(name)) notices.push(apply(query.get(name), figures, name));
   }
   return notices.flat().filter(Boolean);
 }
