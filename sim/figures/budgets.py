@@ -37,8 +37,8 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     mine = _row(yours, "yours", words)
     return "".join(
         (
-            element("ol", {"class": "budgets", "data-part": "picture"}, *rows),
-            element("ol", {"class": "budgets own", "data-part": "yours"}, mine),
+            element("ol", {"class": "plans", "data-part": "picture"}, *rows),
+            element("ol", {"class": "plans own", "data-part": "yours"}, mine),
             element("p", {"class": "why", "data-part": "why"}, _why(yours, words)),
             _table(yours, words),
         )
@@ -52,8 +52,8 @@ def _row(budget: int, kind: str, words: Words) -> str:
     starved = " starved" if step.steps_to_finish_prefill is None else ""
     return element(
         "li",
-        {"class": f"budget {kind}{starved}", "data-budget": budget},
-        element("p", {"class": "budget-name"}, name),
+        {"class": f"plan {kind}{starved}", "data-budget": budget},
+        element("p", {"class": "plan-name"}, name),
         element("div", picture, _drawing(budget, step)),
         _numbers(budget, step, words),
     )

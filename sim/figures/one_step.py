@@ -9,7 +9,7 @@ from ..parameters import ONESTEP, Value, by_name
 from .figure import Figure
 from .forms import checkbox, preset, radios, slider
 from .html import element, escape, output, table
-from .svg import Grid, cells, frame, grid_for, inner_marks, labels, lane
+from .svg import HEIGHT, Grid, cells, frame, grid_for, inner_marks, labels, lane
 from .words import Words
 
 NAME = "one-step"
@@ -68,8 +68,7 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     return "".join(
         (
             _picture(model, step, words),
-            _numbers(step, words),
-            element("p", {"class": "why", "data-part": "why"}, _why(model, step, words)),
+            element("div", {"class": "told"}, _numbers(step, words), _sentence(model, step, words)),
             _coming(model, step, words),
             _table(model, step, words),
         )
@@ -81,28 +80,33 @@ def render(values: Mapping[str, Value], words: Words) -> str:
 
 def _picture(model: Model, step: OneStep, words: Words) -> str:
     grid = grid_for(max(model.D, model.B))
-    waiting = model.D - step.decode
-    door = words.html("one-step.door.some" if waiting else "one-step.door", D=model.D, waiting=waiting)
-    used = words.html("one-step.frame", B=model.B, used=model.B - step.idle, idle=step.idle)
-    prompt = words.html("one-step.prompt", P=model.P, now=step.prefill, left=step.prefill_left)
     data = {"class": "picture", "role": "img", "aria-label": _alt(model, step, words), "data-part": "picture"}
+    values = model._asdict() | step.to_json()
+    values |= {"waiting": model.D - step.decode, "used": model.B - step.idle}
+    door = "some" if values["waiting"] else "all"
+    prompt = "starved" if step.steps_to_finish_prefill is None else "some"
     return element(
         "div",
         data,
-        _lane("door", door, _door(grid, model, step)),
-        _lane("budget", used, lane(_budget(grid, model, step, named=True))),
-        _lane("prompt", prompt, lane(_prompt(model.P, 0, step.prefill))),
+        _row("door", door, values, _door(grid, model, step), words),
+        _row("frame", "used", values, lane(_budget(grid, model, step, named=True)), words),
+        _row("prompt", prompt, values, lane(_prompt(model.P, 0, step.prefill)), words),
     )
 
 
-def _lane(kind: str, name: str, drawing: str) -> str:
-    return element("div", {"class": f"row {kind}"}, element("p", {"class": "row-name"}, name), drawing)
+def _row(kind: str, case: str, values: Mapping[str, object], drawing: str, words: Words) -> str:
+    """A lane with its name on the left and, on the right, what can be counted in it."""
+    name = element("span", None, words.html(f"one-step.{kind}", **values))
+    count = element("span", {"class": case}, words.html(f"one-step.{kind}.{case}", **values))
+    return element("div", {"class": f"row {kind}"}, element("p", {"class": "row-name"}, name, count), drawing)
 
 
 def _door(grid: Grid, model: Model, step: OneStep) -> str:
     """The decodes in rows, the first row at the door: a shadow of those who went in, the others hollow."""
-    grid = grid._replace(top=80 - grid.pitch, upward=True)
-    gone, barred = range(step.decode), range(model.running, model.D)
+    rows = max(1, -(-model.D // grid.per_row))
+    height = HEIGHT if rows * grid.pitch > HEIGHT // 2 else HEIGHT // 2
+    grid = grid._replace(top=height - grid.pitch, upward=True)
+    gone, barred = range(step.decode), range(max(step.decode, model.running), model.D)
     waiting = range(step.decode, model.running)
     names = [(index, str(index + 1)) for index in range(model.D)]
     return lane(
@@ -111,6 +115,8 @@ def _door(grid: Grid, model: Model, step: OneStep) -> str:
         cells("barred", grid, barred),
         labels("gone", grid, names[: step.decode]),
         labels("wait", grid, names[step.decode :]),
+        height=height,
+        kind="lane" if height == HEIGHT else "lane low",
     )
 
 
@@ -180,6 +186,10 @@ def _steps_output(step: OneStep) -> str:
 def _steps_in_words(step: OneStep, words: Words) -> str:
     steps = step.steps_to_finish_prefill
     return words("steps.never") if steps is None else words("steps.count", n=steps)
+
+
+def _sentence(model: Model, step: OneStep, words: Words) -> str:
+    return element("p", {"class": "why", "data-part": "why"}, _why(model, step, words))
 
 
 def _why(model: Model, step: OneStep, words: Words) -> str:

@@ -13,6 +13,8 @@ WIDTH = 640
 """Width of every lane of cells, in units of its drawing."""
 HEIGHT = 80
 """Height of every lane: two rows of large cells, four of middle ones, eight of small ones."""
+OUTLINED = ("idle", "todo", "future")
+DASHED = ("wait", "barred")
 
 
 class Grid(NamedTuple):
@@ -58,11 +60,13 @@ def cells(kind: str, grid: Grid, indices: Sequence[int]) -> str:
         return ""
     inset = max(1, grid.pitch // 8)
     data = {"class": f"cells {kind}", "d": cell_data(grid, indices, inset), "stroke-width": _stroke(kind, grid)}
+    if kind in DASHED:
+        data["stroke-dasharray"] = f"{max(2, grid.pitch * 3 // 20)} {max(2, grid.pitch // 8)}"
     return element("path", data)
 
 
 def _stroke(kind: str, grid: Grid) -> int:
-    if kind in ("idle", "wait", "todo"):
+    if kind in OUTLINED or kind in DASHED:
         return 2 if grid.pitch > 10 else 1
     return max(1, grid.pitch // 10)
 
@@ -71,7 +75,7 @@ def inner_marks(grid: Grid, indices: Sequence[int]) -> str:
     """The mark inside a decode's cell: a light disc."""
     if not indices:
         return ""
-    radius = grid.pitch * 5 // 16 if grid.pitch >= 40 else grid.pitch // 4
+    radius = grid.pitch * 11 // 32 if grid.pitch >= 30 else grid.pitch // 4
     half = grid.pitch // 2
     centres = (grid.at(index) for index in indices)
     data = "".join(
@@ -86,7 +90,7 @@ def labels(kind: str, grid: Grid, names: Sequence[tuple[int, str]]) -> str:
     if grid.pitch < 20 or not names:
         return ""
     half = grid.pitch // 2
-    size = 17 if grid.pitch >= 40 else 9
+    size = grid.pitch * 2 // 5
     texts = []
     for index, name in names:
         x, y = grid.at(index)
@@ -116,8 +120,8 @@ def lane(*parts: str, width: int = WIDTH, height: int = HEIGHT, left: int = 0, k
     data = {
         "class": kind,
         "viewBox": f"{left - 2} -2 {width + 4} {height + 4}",
-        "width": width,
-        "height": height,
+        "width": width + 4,
+        "height": height + 4,
         "aria-hidden": "true",
         "focusable": "false",
     }

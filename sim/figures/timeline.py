@@ -9,7 +9,7 @@ from .svg import Grid, cells, frame, inner_marks, labels, lane
 COLUMN = 106
 """Width of a step."""
 CELL = 34
-INDENT = 14
+INDENT = (COLUMN - CELL) // 2
 """Room on the left of a frame."""
 COLOURS = 3
 """So many requests have a colour of their own before colours come again."""
@@ -25,7 +25,7 @@ def timeline(steps: Sequence[Sequence[Moment]], budget: int, selected: int) -> s
     """
     is_left_out = any(moment.why for line in steps for moment in line)
     height = (budget + (2 if is_left_out else 0)) * CELL
-    band = {"class": "selected", "x": selected * COLUMN, "y": -2, "width": COLUMN, "height": height + 4, "rx": 6}
+    band = {"class": "selected", "x": selected * COLUMN, "y": -2, "width": COLUMN, "height": height + 10, "rx": 6}
     parts = [element("rect", band)]
     parts += [_threads(steps, step) for step in range(len(steps) - 1)]
     parts += [_column(step, line, budget) for step, line in enumerate(steps)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from .html import escape
 
 _MARK = re.compile(r"&lt;(/?)([a-z]+)&gt;")
-MARKS = ("decode", "prefill", "done", "idle", "wait")
+MARKS = ("decode", "prefill", "done", "todo", "idle", "wait")
 """Names that a message may put around words, `<decode>10 decodes</decode>`: they then carry the mark of the pictures."""
 PLAIN = ("b", "code")
 
