@@ -72,6 +72,8 @@ setup_packages() {
 
 is_node() { [ "$("$1" -p 'Number(process.versions.node.split(".")[0]) >= 20' 2>/dev/null)" = true ]; }
 
+node_note() { cat package.json package-lock.json .npmrc | cksum; }
+
 setup_node() {
     node=$VENV/bin/node
     if ! is_node "$node"; then
@@ -87,12 +89,10 @@ setup_node() {
     fi
     if [ "$(cat "$NODE_NOTE" 2>/dev/null)" = "$(node_note)" ]; then return; fi
     say "putting Pyodide and PyScript into node_modules"
-    PATH=$PWD/$VENV/bin:$PATH quietly "npm could not install what the page needs: is there a network?" \
-        npm ci --ignore-scripts --no-audit --no-fund
+    quietly "npm could not install what the page needs: is there a network?" \
+        env "PATH=$PWD/$VENV/bin:$PATH" npm ci --ignore-scripts --no-audit --no-fund
     node_note >"$NODE_NOTE"
 }
-
-node_note() { cat package.json package-lock.json .npmrc | cksum; }
 
 # --- chromium
 
@@ -115,10 +115,10 @@ setup_chromium() {
 }
 
 install_debian_chromium() {
-    set -- apt-get install --yes --quiet --no-install-recommends chromium
-    if DEBIAN_FRONTEND=noninteractive "$@" >"$LOG" 2>&1; then rm -f "$LOG"; return; fi
+    set -- env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium
+    if "$@" >"$LOG" 2>&1; then rm -f "$LOG"; return; fi
     quietly "apt-get update failed: is there a network?" apt-get update --quiet
-    DEBIAN_FRONTEND=noninteractive quietly "apt-get could not install chromium" "$@"
+    quietly "apt-get could not install chromium" "$@"
 }
 
 for part in "$@"; do
