@@ -7,6 +7,7 @@ import { Refused } from "./engine.mjs";
 import { swap } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
+const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
 
 export class BatchLoom extends HTMLElement {
   #engine = null;
@@ -15,7 +16,9 @@ export class BatchLoom extends HTMLElement {
   #shown = {}; // the values that the picture belongs to
   #problem;
   #result;
+  #spoken;
   #player;
+  #settling = 0;
 
   connectedCallback() {
     if (this.form) return;
@@ -23,6 +26,7 @@ export class BatchLoom extends HTMLElement {
     this.form = root.querySelector("form");
     this.#result = root.querySelector('[data-part="result"]');
     this.#problem = root.querySelector('[data-part="problem"]');
+    this.#spoken = root.querySelector('[data-part="spoken"]');
     this.#shown = readValues(this.form, { drawn: true });
     this.#player = new Player(this);
     this.form.addEventListener("input", (event) => this.#changed(event));
@@ -86,9 +90,22 @@ export class BatchLoom extends HTMLElement {
       refused = await this.#ask(values);
     }
     this.#isAsking = false;
-    if (!this.#engine || !this.#isShown()) return;
+    if (!this.#engine || this.isCurrent || !this.#isShown()) return;
     this.#tell("");
     this.dataset.state = "current";
+    this.#speakSoon();
+  }
+
+  #speakSoon() {
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.#speak(), SETTLED);
+  }
+
+  /** Says the picture's sentence to those who do not see it; while it plays, not before the end. */
+  #speak() {
+    if (!this.isCurrent) return;
+    if (this.#player.isPlaying) return this.#speakSoon();
+    this.#spoken.textContent = this.#result.querySelector('[data-part="why"]')?.textContent ?? "";
   }
 
   /** One message and one swap. Returns what was refused, if it was. */
@@ -119,7 +136,8 @@ export class BatchLoom extends HTMLElement {
       output.textContent = this.form.elements[output.dataset.for]?.value ?? "";
     }
     const words = this.#result.querySelector("[data-valuetext]")?.dataset.valuetext;
-    if (words && this.form.elements.step) this.form.elements.step.setAttribute("aria-valuetext", words);
+    const { step } = this.form.elements;
+    if (words && step && !this.#player.isPlaying) step.setAttribute("aria-valuetext", words);
   }
 }
 

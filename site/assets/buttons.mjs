@@ -36,7 +36,7 @@ export class Player {
   }
 
   toggle(button) {
-    const wasPlaying = this.#button !== null;
+    const wasPlaying = this.isPlaying;
     this.stop();
     if (wasPlaying) return;
     this.#button = button;
@@ -50,6 +50,10 @@ export class Player {
     clearInterval(this.#timer);
     this.#button?.setAttribute("aria-pressed", "false");
     this.#button = null;
+  }
+
+  get isPlaying() {
+    return this.#button !== null;
   }
 
   get #control() {

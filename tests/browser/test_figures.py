@@ -233,3 +233,23 @@ def test_touch_on_a_phone(open_page: OpenPage, wait_ready: WaitReady) -> None:
     expect(number(figure, "prefill")).to_have_attribute("data-value", "24")
     expect(number(figure, "idle")).to_have_attribute("data-value", str(budget - 40))
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_outcome_is_spoken_once_things_are_settled(live: Page) -> None:
+    figure = start(live)
+    control(figure, "D").fill("16")
+    spoken = figure.locator('[data-part="spoken"]')
+    sentence = figure.locator('[data-part="why"]')
+    expect(sentence).to_contain_text("16")
+    expect(spoken).to_have_text(sentence.inner_text())
+    expect(spoken).to_have_attribute("role", "status")
+
+
+def test_buttons_of_less_and_more_stop_at_the_ends(live: Page) -> None:
+    figure = start(live)
+    control(figure, "M").fill("2")
+    for expected in ("1", "1"):
+        figure.locator('[data-for="M"][data-step-by="-1"]').click()
+        expect(control(figure, "M")).to_have_value(expected)
+        expect(figure.locator('output[data-for="M"]')).to_have_text(expected)
+    expect(number(figure, "decode")).to_have_attribute("data-value", "1")

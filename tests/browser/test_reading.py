@@ -63,7 +63,7 @@ def test_no_sideways_scrolling(open_still: OpenPage, language: str, width: int) 
 
 
 def test_theme_follows_the_system_the_choice_and_the_address(open_still: OpenPage) -> None:
-    background = "() => getComputedStyle(document.body).backgroundColor"
+    background = "() => getComputedStyle(document.documentElement).backgroundColor"
     light = open_still("en/", color_scheme="light").evaluate(background)
     page = open_still("en/", color_scheme="dark")
     dark = page.evaluate(background)
