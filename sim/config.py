@@ -47,7 +47,7 @@ class Config:
 
     @property
     def watermark_blocks(self) -> int:
-        """Blocks kept free when a waiting request is admitted. Source: `v1/core/kv_cache_manager.py::KVCacheManager`."""
+        """Blocks kept free when a waiting request is admitted."""
         return int(self.watermark * self.num_gpu_blocks)
 
     def refusal(self) -> Refusal | None:
@@ -86,10 +86,8 @@ class Config:
         most = self.max_num_seqs * self.max_model_len
         if self.max_num_batched_tokens <= most:
             return []
-        return [
-            f"max_num_batched_tokens ({self.max_num_batched_tokens}) exceeds max_num_seqs * max_model_len ({most}). "
-            "This may lead to unexpected behavior."
-        ]
+        text = f"max_num_batched_tokens ({self.max_num_batched_tokens}) exceeds max_num_seqs * max_model_len ({most})."
+        return [f"{text} This may lead to unexpected behavior."]
 
 
 def _refused(field: str, message: str) -> Refusal:

@@ -54,8 +54,14 @@ class CostModel:
         return self.us(num_tokens, context, pairs, chunk_context)
 
     def us(self, num_tokens: int, context: int, pairs: int, chunk_context: int) -> int:
-        """Microseconds of a batch of `num_tokens` whose decodes read `context` tokens and whose chunks take `pairs`
-        query-key pairs and read `chunk_context` tokens."""
+        """Microseconds of a batch in sums.
+
+        Args:
+            num_tokens: all of its tokens.
+            context: tokens that its decodes read.
+            pairs: query-key pairs of its chunks.
+            chunk_context: tokens that its chunks read.
+        """
         attention = self.kv * context + self.q * pairs
         if pairs and (self.kv_mixed or self.kp):
             attention += self.kv_mixed * context + self.kp * chunk_context

@@ -38,7 +38,7 @@ class EncoderCacheManager:
         return True
 
     def can_allocate(self, length: int, num_tokens_to_schedule: int) -> bool:
-        """Whether `length` more tokens fit after `num_tokens_to_schedule`; evicts what has no reference to make room."""
+        """Whether `length` tokens fit after `num_tokens_to_schedule`; evicts what has no reference to make room."""
         length += num_tokens_to_schedule
         if length <= self.num_free_slots:
             return True
@@ -139,9 +139,7 @@ def try_schedule_encoder_inputs(
     """
     if num_new_tokens == 0:
         return EncoderPlan(0, budget, [], [])
-    inputs: list[int] = []
-    duplicates: list[int] = []
-    scheduled: dict[str, int] = {}
+    inputs, duplicates, scheduled = list[int](), list[int](), dict[str, int]()
     reason: Reason | None = None
     end = num_computed_tokens + num_new_tokens
     for i in _images_between(request, num_computed_tokens, end):
@@ -162,11 +160,9 @@ def try_schedule_encoder_inputs(
         if image.length > budget or not cache.can_allocate(image.length, sum(scheduled.values())):
             # The encoder takes an image whole: stop before it, or not at all when the step begins inside it.
             num_new_tokens = min(num_new_tokens, start - num_computed_tokens) if num_computed_tokens < start else 0
+            reason = reasons.encoder_cache(image.length, cache.num_freeable_slots - sum(scheduled.values()))
             if image.length > budget:
                 reason = reasons.encoder_budget(image.length, budget)
-            else:
-                free = cache.num_freeable_slots - sum(scheduled.values())
-                reason = reasons.encoder_cache(image.length, free)
             break
         budget -= image.length
         scheduled[image.hash] = image.length

@@ -190,14 +190,18 @@ class FastEngine:
                 now += step_us
             if not num_asleep and next_arrival == FOR_EVER:
                 break
-        scheduler.step = step
         if clock_us is not None:
             self.clock_us = now
-        if num_asleep and step > first:
+        self._passed(step)
+        return step - first
+
+    def _passed(self, step: int) -> None:
+        """Quiet steps before `step` are over."""
+        if self.scheduler.num_asleep and step > self.scheduler.step:
             self.num_steps = step
             self._last_progress = step - 1
             self._num_idle = 0
-        return step - first
+        self.scheduler.step = step
 
     # ------------------------------------------------------------------ a state that returns never ends
 

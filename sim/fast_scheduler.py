@@ -207,9 +207,7 @@ class FastScheduler:
                 victim = max(self.running.values(), key=lambda s: s.sort_key)
             else:
                 victim = next(reversed(self.running.values()))
-            self._note(
-                self.log.skipped, victim, reasons.preempted(sequence.request_id, need, len(self.blocks))
-            )
+            self._note(self.log.skipped, victim, reasons.preempted(sequence.request_id, need, len(self.blocks)))
             if victim.asleep:
                 self._rouse(victim)
                 restored += 1
@@ -264,9 +262,7 @@ class FastScheduler:
             self.prefill_capacity_bound = len(self.waiting) > 0
         return stop, prefill
 
-    def _admissible(
-        self, sequence: Sequence, budget: int, threshold: int, held: int
-    ) -> tuple[Reason | None, int, int]:
+    def _admissible(self, sequence: Sequence, budget: int, threshold: int, held: int) -> tuple[Reason | None, int, int]:
         """What ends the scan at `sequence`, or its tokens and blocks."""
         config = self.config
         needs = sequence.tokens

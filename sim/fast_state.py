@@ -39,7 +39,6 @@ class Sequence:
         self.number = -1
         self.stay: Stay
 
-
     def decodes(self, max_model_len: int) -> bool:
         """Whether it is one token behind, with room for the next, and not in the middle of a prefill."""
         computed = self.computed

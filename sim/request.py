@@ -6,7 +6,10 @@ from .scenario import Image, RequestSpec
 
 
 class RequestStatus(Enum):
-    """Where a request stands. Source: `vllm/v1/request.py::RequestStatus`, without the states of remote KV and grammar."""
+    """Where a request stands.
+
+    Source: `vllm/v1/request.py::RequestStatus`, without the states of remote KV and grammars.
+    """
 
     WAITING = "waiting"
     RUNNING = "running"

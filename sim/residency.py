@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, NamedTuple, overload
 
 from .reasons import Reason
 from .trace import StepRecord
@@ -18,7 +18,10 @@ WINDOW_STEPS = 256
 """Stays are listed once for each window of so many steps that they touch."""
 
 Entry = tuple[int, int, int, int, int]
-"""step, tokens given, tokens computed after it, blocks held after it, 1 if it sampled; or a sleep: step, `ASLEEP`, origin."""
+"""step, tokens given, tokens computed after it, blocks held after it, 1 if it sampled.
+
+Or the beginning of a sleep: step, `ASLEEP`, origin, 0, 1.
+"""
 
 ASLEEP = -1
 """As tokens given: from this step on one token a step; before step s, `s - origin` tokens are computed."""
@@ -26,6 +29,21 @@ ASLEEP = -1
 
 FOR_EVER = 1 << 60
 """The last step of a stay that has not ended."""
+
+
+class Served(NamedTuple):
+    """What a running request got in one step; blocks are those that it holds."""
+
+    num_tokens: int
+    computed: int
+    blocks_before: int
+    blocks_after: int
+    sampled: bool
+
+    @property
+    def gained(self) -> bool:
+        """Whether it gained blocks."""
+        return self.blocks_before < self.blocks_after
 
 
 class Stay:
@@ -36,7 +54,7 @@ class Stay:
 
     __slots__ = ("blocks", "first", "is_new", "key", "last", "log", "request_id")
 
-    def __init__(self, request_id: str, key: object, first: int, is_new: bool = False) -> None:
+    def __init__(self, request_id: str, key: Any, first: int, is_new: bool = False) -> None:
         self.request_id = request_id
         self.key = key
         self.first = first
@@ -45,8 +63,8 @@ class Stay:
         self.blocks: list[int] = []
         self.log: list[Entry] = []
 
-    def at(self, step: int, block_size: int) -> tuple[int, int, int, int, bool] | None:
-        """What it got in `step`: tokens, computed after it, blocks before and after it, whether it sampled; or `None`."""
+    def at(self, step: int, block_size: int) -> Served | None:
+        """What it got in `step`, or `None` for nothing."""
         i = bisect_right(self.log, (step, 1 << 62)) - 1
         if i < 0:
             return None
@@ -54,11 +72,11 @@ class Stay:
         if entry[1] == ASLEEP:
             computed = step - entry[2]
             num_blocks = -(-computed // block_size)
-            return 1, computed + 1, num_blocks, computed // block_size + 1, True
+            return Served(1, computed + 1, num_blocks, computed // block_size + 1, True)
         if entry[0] != step or entry[1] == 0:
             return None
         before = self._blocks_before(i, block_size)
-        return entry[1], entry[2], before, entry[3], bool(entry[4])
+        return Served(entry[1], entry[2], before, entry[3], bool(entry[4]))
 
     def _blocks_before(self, i: int, block_size: int) -> int:
         """Blocks held before the visit of entry `i`, unless it was admitted with it."""
@@ -141,36 +159,25 @@ class LazySteps(Sequence[StepRecord]):
         self._running = self._running or self._listed(log.running)
         self._waiting = self._waiting or self._listed(log.waiting)
         running = self._at(self._running, step)
-        waiting = sorted(self._at(self._waiting, step), key=_key)
-        scheduled, computed, blocks, generated = {}, {}, {}, {}
-        for stay in running:
-            got = stay.at(step, log.block_size)
-            if got is None:
-                continue
-            num_tokens, num_computed, before, after, sampled = got
-            scheduled[stay.request_id] = num_tokens
-            computed[stay.request_id] = num_computed
-            if before < after:
-                blocks[stay.request_id] = stay.blocks[before:after]
-            if sampled:
-                generated[stay.request_id] = 1
+        waiting = sorted(self._at(self._waiting, step), key=lambda stay: stay.key)
+        got = {stay: served for stay in running if (served := stay.at(step, log.block_size))}
         admitted = [stay for stay in running if stay.first == step]
         _, running_stop, waiting_stop = log.stops[bisect_right(log.stops, step, key=_first) - 1]
         return StepRecord(
             step=step,
-            scheduled=scheduled,
+            scheduled={stay.request_id: served.num_tokens for stay, served in got.items()},
             new=[stay.request_id for stay in admitted if stay.is_new],
             resumed=[stay.request_id for stay in admitted if not stay.is_new],
             preempted=sorted(log.preempted.get(step, ())),
             cached={},
             encoder={},
-            blocks=blocks,
+            blocks={s.request_id: s.blocks[g.blocks_before : g.blocks_after] for s, g in got.items() if g.gained},
             running=[stay.request_id for stay in running],
             waiting=[stay.request_id for stay in waiting],
-            computed=computed,
+            computed={stay.request_id: served.computed for stay, served in got.items()},
             spec={},
             free_blocks=log.free_blocks[step],
-            generated=generated,
+            generated={stay.request_id: 1 for stay, served in got.items() if served.sampled},
             finished=log.finished.get(step, ()),
             skipped=log.skipped.get(step, {}),
             running_stop=running_stop,
@@ -179,10 +186,6 @@ class LazySteps(Sequence[StepRecord]):
             start_us=log.start_us[step] if log.start_us else None,
             step_us=log.step_us[step] if log.start_us else None,
         )
-
-
-def _key(stay: Stay) -> object:
-    return stay.key
 
 
 def _first(item: tuple[int, Reason | None, Reason | None]) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 from .config import Config, parse_config
 from .errors import ConfigError
-from .parameters import MAX_REQUESTS, MAX_TOKENS, REQUEST, by_name, shown
+from .parameter import shown
+from .parameters import MAX_REQUESTS, MAX_TOKENS, REQUEST, by_name
 
 SCENARIO_KEYS = ("name", "config", "requests", "imported")
 REQUEST_KEYS = ("id", *(parameter.name for parameter in REQUEST), "prefix", "accepts", "images")
@@ -129,9 +130,7 @@ def _request(data: object, index: int) -> RequestSpec:
     values["images"] = _images(data.get("images"), f"{path}.images", request_id)
     spec = RequestSpec(id=request_id, index=index, **values)
     if spec.arrival_us is None and spec.abort_step is not None and spec.abort_step < spec.arrival_step:
-        raise ConfigError(
-            f"{path}.abort_step", f"{spec.abort_step} is before the arrival at step {spec.arrival_step}"
-        )
+        raise ConfigError(f"{path}.abort_step", f"{spec.abort_step} is before the arrival at step {spec.arrival_step}")
     return spec
 
 

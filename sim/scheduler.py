@@ -75,7 +75,7 @@ class Scheduler(SchedulerState):
                     break
                 new_blocks = self.kv_cache_manager.allocate_slots(request, share.num_new_tokens)
             if isinstance(new_blocks, NoFreeBlocks):
-                # It gave itself up: the last (FCFS), nobody is behind it; or the worst (priority), others may still fit.
+                # It gave itself up: the last (FCFS), nobody is behind it; or the worst (priority), others may fit.
                 continue
 
             step.prefill_scheduled |= request.is_prefill_chunk
@@ -108,7 +108,9 @@ class Scheduler(SchedulerState):
                 skipped.append(self._skip(request, _needed(share.reason), step))
                 continue
 
-            new_blocks = self._allocate_for_admission(request, share.num_new_tokens, num_computed_tokens, computed_blocks)
+            new_blocks = self._allocate_for_admission(
+                request, share.num_new_tokens, num_computed_tokens, computed_blocks
+            )
             if isinstance(new_blocks, NoFreeBlocks):
                 step.waiting_stop = reasons.kv_blocks(*new_blocks)
                 break
@@ -324,9 +326,7 @@ class Scheduler(SchedulerState):
 
     # ------------------------------------------------------------------ encoder inputs
 
-    def _with_encoder(
-        self, request: Request, num_computed_tokens: int, share: Share, step: SchedulerOutput
-    ) -> Share:
+    def _with_encoder(self, request: Request, num_computed_tokens: int, share: Share, step: SchedulerOutput) -> Share:
         """`share`, cut before the first image that cannot be encoded now; never less than nothing."""
         if not request.images:
             return share._replace(num_new_tokens=max(share.num_new_tokens, 0)) if share.num_new_tokens < 0 else share
@@ -359,7 +359,6 @@ class Scheduler(SchedulerState):
             step.samples.append(request_id)
             if self.config.async_scheduling:
                 request.expect_output(step.spec.get(request_id, 0), self.config.num_speculative_tokens)
-
 
 
 def _needed(reason: Reason | None) -> Reason:
