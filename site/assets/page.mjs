@@ -41,9 +41,8 @@ function setState(state) {
 }
 
 function showProgress({ stage, got, total }) {
-  const bar = document.querySelector("progress[data-engine-progress]");
-  if (stage === "download") bar.value = got / total;
-  else bar.removeAttribute("value"); // Python starts: it takes a while, and nobody knows how long
+  document.querySelector("progress[data-engine-progress]").value = got / total;
+  for (const words of document.querySelectorAll("[data-stage]")) words.hidden = words.dataset.stage !== stage;
 }
 
 async function start() {

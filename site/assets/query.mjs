@@ -42,19 +42,24 @@ function applyPreset(given, figures) {
 function applyValue(given, figures, name) {
   const concerned = figures.filter((figure) => controlsOf(figure.form).has(name));
   if (concerned.length === 0) return word("notice.unknown", { name, given });
-  const notices = concerned.map((figure) => {
+  let refusing = null;
+  const used = new Set(); // figures with the same control may start with different values
+  for (const figure of concerned) {
     const group = controlsOf(figure.form).get(name);
     const value = parseValue(group, given);
-    if (value !== undefined) return change(figure, { [name]: value });
-    return word("notice.bad", { name, given, allowed: allowed(group), used: readValues(figure.form)[name] });
-  });
-  return [...new Set(notices)]; // several figures with the same control say it once
+    if (value !== undefined) {
+      change(figure, { [name]: value });
+    } else {
+      refusing = group;
+      used.add(readValues(figure.form)[name]);
+    }
+  }
+  return refusing && word("notice.bad", { name, given, allowed: allowed(refusing), used: [...used].join(", ") });
 }
 
 function change(figure, values) {
   writeValues(figure.form, values);
   figure.form.dispatchEvent(new Event("input", { bubbles: true }));
-  return null;
 }
 
 /** Hides controls by name, and parts of figures by their `data-part`. */

@@ -83,6 +83,12 @@ def test_a_parameter_reaches_every_figure_that_has_it(open_still: OpenPage) -> N
     expect(page.locator('batch-loom[figure="six-steps"] input[name="step"]')).to_have_value("3")
 
 
+def test_a_bad_value_for_several_figures_is_told_once(open_still: OpenPage) -> None:
+    notice = open_still("en/?B=999").locator("[data-notices] li")
+    expect(notice).to_have_count(1)
+    expect(notice).to_contain_text("16, 11")
+
+
 def test_values_refine_a_scenario_whatever_their_order(open_still: OpenPage) -> None:
     page = open_still("en/?B=20&scenario=group-b")
     expect(one_step(page).locator('input[name="D"]')).to_have_value("16")

@@ -49,7 +49,8 @@ def test_opened_from_a_file_it_says_why_the_pictures_stand_still(browser: Browse
         page.goto((site_dir / "en" / "index.html").as_uri())
         note = page.locator('[data-when="static"]')
         expect(note).to_be_visible()
-        expect(note).to_contain_text("opened as a file")
+        expect(note).to_contain_text("server")
+        expect(page.locator("footer")).to_contain_text("opened as a file")
         number = page.locator('batch-loom[figure="one-step"] output[name="decode"]')
         expect(number).to_have_attribute("data-value", "10")
 
