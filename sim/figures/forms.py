@@ -76,18 +76,17 @@ def checkbox(parameter: Parameter, value: Value, words: Words) -> str:
     )
 
 
-def preset(identity: str, values: Mapping[str, Value], title: str, detail: str) -> str:
+def preset(identity: str, values: Mapping[str, Value], letter: str, title: str, detail: str) -> str:
     """A button that sets several controls at once.
 
     Args:
         identity: its id as a scenario of the query string.
         values: what it sets, by control.
-        title, detail: what stands on it.
+        letter, title, detail: what stands on it.
     """
     data = {"type": "button", "class": "preset", "data-preset": identity, "data-set": json.dumps(dict(values))}
-    return element(
-        "button", data, element("b", None, escape(title)), element("span", None, escape(detail))
-    )
+    name = element("b", None, element("i", None, escape(letter)), " ", escape(title))
+    return element("button", data, name, " ", element("span", None, escape(detail)))
 
 
 def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> str:

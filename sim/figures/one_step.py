@@ -43,7 +43,7 @@ class Model(NamedTuple):
 def form(words: Words) -> str:
     """The three groups of the article as buttons, four sliders, the policy and the switch."""
     presets = [
-        preset(name, values, words(f"one-step.{name}"), words(f"one-step.{name}.detail"))
+        preset(name, values, name[-1].upper(), words(f"one-step.{name}"), words(f"one-step.{name}.detail"))
         for name, values in GROUPS.items()
     ]
     sliders = [slider(NAME, ROWS[name], ROWS[name].default, words) for name in ("D", "B", "P", "M")]
@@ -98,7 +98,7 @@ def _row(kind: str, case: str, values: Mapping[str, object], drawing: str, words
     """A lane with its name on the left and, on the right, what can be counted in it."""
     name = element("span", None, words.html(f"one-step.{kind}", **values))
     count = element("span", {"class": case}, words.html(f"one-step.{kind}.{case}", **values))
-    return element("div", {"class": f"row {kind}"}, element("p", {"class": "row-name"}, name, count), drawing)
+    return element("div", {"class": f"row of-{kind}"}, element("p", {"class": "row-name"}, name, count), drawing)
 
 
 def _door(grid: Grid, model: Model, step: OneStep) -> str:

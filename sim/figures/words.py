@@ -11,6 +11,17 @@ MARKS = ("decode", "prefill", "done", "todo", "idle", "wait")
 PLAIN = ("b", "code")
 
 
+class Count(int):
+    """A number that can choose its noun: `{n:token|tokens}` gives `1 token`, `2 tokens`."""
+
+    def __format__(self, spec: str) -> str:
+        """The number, and after it the first word of `spec` for one, the second for any other."""
+        if "|" not in spec:
+            return int.__format__(self, spec)
+        one, many = spec.split("|")
+        return f"{int(self)} {one if self == 1 else many}"
+
+
 class Words:
     """A catalogue that is called with an id and the values of its placeholders.
 
@@ -32,7 +43,8 @@ class Words:
         Raises:
             KeyError: no such id, or no value for a placeholder.
         """
-        return self._messages[message_id].format_map(values)
+        counts = {name: Count(value) if type(value) is int else value for name, value in values.items()}
+        return self._messages[message_id].format_map(counts)
 
     def html(self, message_id: str, **values: object) -> str:
         """The text as HTML: escaped, and its `<decode>`, `<b>`, `<code>` turned into elements."""
