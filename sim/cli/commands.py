@@ -1,0 +1,166 @@
+"""What each command does: from its options to what it prints. Every fault leaves as a `ConfigError`."""
+
+import argparse
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..engine import simulate
+from ..errors import ConfigError
+from ..importers import FORMATS, detect
+from ..importers.importer import MAX_LISTED, Imported
+from ..metrics import summarize
+from ..onestep import onestep
+from ..scenario import Scenario, parse_scenario
+from ..trace import Trace
+from . import tables
+from .documents import Place, file_name, opened, read_values
+from .traces import is_trace, parse_trace
+
+
+def tell(message: str) -> None:
+    """One line on standard error, whatever is in `message`."""
+    if sys.stderr is not None:
+        print("batchloom:", printable(message), file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """`text` on one line, without characters that would steer a terminal."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what the command line asks for.
+
+    Args:
+        options: what `options.parser()` made of it.
+
+    Raises:
+        ConfigError: at the first fault in the input.
+    """
+    match options.command:
+        case "trace":
+            trace(options.files, options.explain, options.max_steps)
+        case "onestep":
+            one_step(options)
+        case "import":
+            import_file(options.format, options.file, options.rows)
+        case "summary":
+            summary(options.files, options.json)
+
+
+def trace(files: list[str], explain: bool, max_steps: int | None) -> None:
+    """Print one trace a line, each as soon as it is there."""
+    for place, value in chain.from_iterable(map(read_values, files)):
+        scenario = place.parse(parse_scenario, value)
+        for piece in _trace_line(simulate(scenario, max_steps=max_steps), explain):
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def _trace_line(run_trace: Trace, explain: bool) -> Iterator[str]:
+    """The line of a trace, step by step, so that long runs need not be in memory as text."""
+    head = replace(run_trace, steps=()).to_json()
+    if "steps" not in head:
+        yield _json(head) + "\n"
+        return
+    del head["steps"]
+    yield _json(head)[:-1] + ',"steps":['
+    for index, step in enumerate(run_trace.steps):
+        yield ("," if index else "") + _json(step.to_json(explain))
+    yield "]}\n"
+
+
+def _json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8; JSON has an escape for it.
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def one_step(options: argparse.Namespace) -> None:
+    """Print the one-step model's five numbers, or a table of the coming steps."""
+    arguments = (options.D, options.P, options.B, options.M, options.policy, options.chunked_prefill)
+    if options.json:
+        print(json.dumps(onestep(*arguments).to_json()))
+    else:
+        print(tables.onestep_table(*arguments), end="")
+
+
+def import_file(file_format: str, file: str, rows: int | None) -> None:
+    """Print the scenario that a file of another tool stands for, and tell what had to be left out."""
+    place = Place(file_name(file))
+    with opened(file) as stream:
+        # What is not UTF-8 spoils its row, not the file.
+        lines: Iterator[str] = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="\n")
+        try:
+            imported = _imported(file_format, lines, rows)
+        except ConfigError as error:
+            raise (Place(place.file, int(error.field)) if error.field else place).fault(
+                ConfigError("", error.problem)
+            ) from None
+    name = imported.format if file == "-" else Path(file).stem
+    document = imported.to_scenario(name)
+    scenario = place.parse(parse_scenario, document)
+    _tell_what_is_left_out(place.file, imported, scenario)
+    print(_json(document))
+
+
+def _imported(file_format: str, lines: Iterator[str], rows: int | None) -> Imported:
+    if file_format != "auto":
+        return FORMATS[file_format].read(lines, rows)
+    read: list[str] = []
+    for line in lines:
+        read.append(line)
+        if line.strip():
+            return detect(line).read(chain(read, lines), rows)
+    raise ConfigError("", f"is empty, must be {' or '.join(FORMATS)}")
+
+
+def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) -> None:
+    for item in imported.left_out:
+        tell(f"{file}:{item.line}: left out: {item.why}")
+    if imported.left_out_total > len(imported.left_out):
+        tell(f"{file}: {imported.left_out_total} of {imported.rows} rows are left out")
+    for name in imported.unknown:
+        tell(f"{file}: {name} is not understood, left out")
+    for name in imported.removed:
+        tell(f"{file}: {name} was removed from vLLM, left out")
+    warnings = scenario.warnings()
+    for warning in warnings[:MAX_LISTED]:
+        tell(f"{file}: {warning}")
+    if len(warnings) > MAX_LISTED:
+        tell(f"{file}: {len(warnings)} warnings in all")
+
+
+def summary(files: list[str], as_json: bool) -> None:
+    """Print a summary of each scenario or trace: tables with an empty line between, or a JSON object a line."""
+    separator = ""
+    for place, value in chain.from_iterable(map(read_values, files)):
+        text = _summary_of(place, value, as_json)
+        print(separator + text, end="", flush=True)
+        separator = "" if as_json else "\n"
+
+
+def _summary_of(place: Place, value: Any, as_json: bool) -> str:
+    scenario = None
+    if is_trace(value):
+        run_trace = place.parse(parse_trace, value)
+    else:
+        scenario = place.parse(parse_scenario, value)
+        run_trace = simulate(scenario)
+    if run_trace.error is not None:
+        error = run_trace.error
+        if as_json:
+            return _json({"name": run_trace.name, **error._asdict()}) + "\n"
+        return tables.refusal_table(run_trace.name, error.error, error.message)
+    result = summarize(run_trace, scenario)
+    return _json(result.to_json()) + "\n" if as_json else tables.summary_table(result)

@@ -1,0 +1,195 @@
+"""The command line's options and help, made from the table of parameters and the list of formats."""
+
+import argparse
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import NoReturn
+
+from .. import VLLM_VERSION, __version__
+from ..errors import ConfigError
+from ..importers import FORMATS
+from ..parameter import Parameter, shown
+from ..parameters import CONFIG, ONESTEP, REQUEST
+
+WIDTH = 79
+VERSION = f"batchloom {__version__} (follows vLLM {VLLM_VERSION})"
+
+_SCENARIO = """\
+FILE holds a scenario in JSON, a list of scenarios, or one scenario a line (JSON
+Lines); - is standard input. A scenario looks like this:
+
+  {"name": "two", "config": {"max_num_batched_tokens": 256},
+   "requests": [{"id": "A", "prompt_tokens": 600, "output_tokens": 5},
+                {"id": "B", "arrival_step": 1, "prompt_tokens": 9,
+                 "output_tokens": 3}]}
+"""
+
+_MORE_KEYS = """\
+  prefix
+      List of [segment name, tokens]: equal names are equal tokens.
+  accepts
+      List: how many draft tokens each verification accepts.
+  images
+      List of {"offset", "length", "hash"}: encoder inputs in the prompt.
+"""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=WIDTH)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose faults are `ConfigError`, and so one line like every other."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the arguments."""
+        command = self.prog.partition(" ")[2]
+        raise ConfigError(command, f"{message} (see {self.prog} --help)")
+
+
+def _parser(prog: str, description: str, epilog: str = "") -> Parser:
+    return Parser(prog=prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=_Formatter)
+
+
+def integer(text: str) -> int:
+    """An integer of the command line, in ASCII digits, of a length that Python converts."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,400}", text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not an integer")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """An integer from 1."""
+    value = integer(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not allowed, must be an integer from 1")
+    return value
+
+
+def parser() -> Parser:
+    """The parser of the whole command line. `command` in its result says what was asked for."""
+    whole = _parser("batchloom", "A simulator of the vLLM V1 scheduler: which request computes what in which step.")
+    whole.add_argument("--version", action="version", version=VERSION)
+    commands = whole.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    _add_trace(commands)
+    _add_onestep(commands)
+    _add_import(commands)
+    _add_summary(commands)
+    return whole
+
+
+Commands = argparse._SubParsersAction  # noqa: SLF001 - argparse has no public name for it
+
+
+def _command(commands: "Commands[Parser]", name: str, short: str, description: str, epilog: str = "") -> Parser:
+    return commands.add_parser(
+        name,
+        help=short,
+        description=description,
+        epilog=epilog,
+        allow_abbrev=False,
+        formatter_class=_Formatter,
+    )
+
+
+def _add_trace(commands: "Commands[Parser]") -> None:
+    epilog = (
+        f"{_SCENARIO}\nkeys of config:\n{_described(CONFIG)}\n"
+        f"keys of a request, with id, a name that is used once:\n{_described(REQUEST)}{_MORE_KEYS}"
+    )
+    command = _command(
+        commands,
+        "trace",
+        "run scenarios, print every step",
+        "Run scenarios. Prints one trace a line, in JSON, in the order of the scenarios.\n"
+        "Exit status 2 at the first input that is not a scenario; the traces before it\nare printed.",
+        epilog,
+    )
+    command.add_argument("--explain", action="store_true", help="say of each request without tokens why it got none")
+    command.add_argument("--max-steps", type=positive, metavar="N", help="cut each run after N steps")
+    command.add_argument("files", nargs="+", metavar="FILE", help="scenarios; - is standard input")
+
+
+def _add_onestep(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "onestep",
+        "one step of D decodes and one prompt",
+        "The one-step model: D requests that decode and one prompt of P tokens share a\n"
+        "budget of B tokens; at most M requests run.",
+    )
+    for parameter in ONESTEP:
+        _add_option(command, parameter)
+    command.add_argument("--json", action="store_true", help="print a JSON object")
+
+
+def _add_option(command: Parser, parameter: Parameter) -> None:
+    flag = "--" + parameter.name.replace("_", "-")
+    text = parameter.help_en.removesuffix(".").replace("%", "%%")
+    text = f"{text} (default {parameter.default})"
+    if parameter.kind == "bool":
+        action = argparse.BooleanOptionalAction
+        command.add_argument(flag, dest=parameter.name, action=action, default=parameter.default, help=text)
+    elif parameter.kind == "choice":
+        choices = parameter.choices
+        command.add_argument(flag, dest=parameter.name, choices=choices, default=parameter.default, help=text)
+    else:
+        text = f"{text[:-1]}, from {parameter.minimum})"
+        metavar = parameter.unit.upper() or "N"
+        default = parameter.default
+        command.add_argument(flag, dest=parameter.name, type=integer, metavar=metavar, default=default, help=text)
+
+
+def _add_import(commands: "Commands[Parser]") -> None:
+    formats = "".join(f"  {name:<12}{importer.help}\n" for name, importer in FORMATS.items())
+    command = _command(
+        commands,
+        "import",
+        "turn a file of another tool into a scenario",
+        "Read a file of another tool. Prints one scenario in JSON; what could not be used\n"
+        "is counted under its key imported, and told on standard error.",
+        f"formats:\n  auto        told by the first line\n{formats}",
+    )
+    command.add_argument("format", choices=("auto", *FORMATS), metavar="FORMAT", help="see below")
+    command.add_argument("file", metavar="FILE", help="the file; - is standard input")
+    command.add_argument("--rows", type=positive, metavar="N", help="read only the first N rows")
+
+
+def _add_summary(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "summary",
+        "sum up scenarios or traces",
+        "Run scenarios, or take traces, and print for each: steps, tokens, budget used,\n"
+        "preemptions, waiting, time to first token. Percentiles are by nearest rank.",
+        "FILE is as for batchloom trace, or what that printed. A trace tells neither its\n"
+        "budget nor arrivals in us; those are left open then.",
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object a line")
+    command.add_argument("files", nargs="+", metavar="FILE", help="scenarios or traces; - is standard input")
+
+
+def _described(table: Iterable[Parameter]) -> str:
+    return "".join(f"  {_head(parameter)}\n{_body(parameter)}\n" for parameter in table)
+
+
+def _head(parameter: Parameter) -> str:
+    if parameter.default is None:
+        default = f"default: {parameter.none_means}" if parameter.none_means else "required"
+    else:
+        default = f"default {shown(parameter.default)}"
+    return f"{parameter.name} ({default})"
+
+
+def _body(parameter: Parameter) -> str:
+    allowed = parameter.allowed()
+    text = f"{parameter.help_en} {allowed[0].upper()}{allowed[1:]}"
+    text += f" ({parameter.unit})." if parameter.unit else "."
+    if parameter.flag:
+        text += f" vllm serve: {parameter.flag}"
+    indent = " " * 6
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )

@@ -1,0 +1,106 @@
+"""What every importer is and gives: a scenario in the making, and an account of what was left out."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..parameters import REQUEST, by_name
+
+MAX_LISTED = 20
+"""So many of the lines that were left out are told one by one; the others are counted."""
+
+MOST_DIGITS = 400
+"""Digits of an integer that are read; no field allows so many."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_ROWS = by_name(REQUEST)
+
+
+class LeftOut(NamedTuple):
+    """A line that could not be used, counted from 1, and why."""
+
+    line: int
+    why: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an importer made of its input; it is filled while the input is read.
+
+    Args:
+        format: name of the format.
+        config: keys of `parameters.CONFIG` that the scenario gets.
+        requests: requests of the scenario, in order.
+        rows: rows read, good or not.
+        left_out: the first rows that could not be used, at most `MAX_LISTED`.
+        left_out_total: how many could not be used.
+        unknown: columns, fields or flags that are not understood.
+        removed: flags that vLLM no longer has.
+        series: numbers over time, by name.
+    """
+
+    format: str
+    config: dict[str, Any]
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    rows: int = 0
+    left_out: list[LeftOut] = field(default_factory=list)
+    left_out_total: int = 0
+    unknown: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    series: dict[str, list[Any]] = field(default_factory=dict)
+
+    def leave_out(self, line: int, why: str) -> None:
+        """Count a row that cannot be used."""
+        self.left_out_total += 1
+        if len(self.left_out) < MAX_LISTED:
+            self.left_out.append(LeftOut(line, why))
+
+    def to_scenario(self, name: str) -> dict[str, Any]:
+        """A scenario in the form of the contract, with the account under `imported`."""
+        account = {
+            "format": self.format,
+            "rows": self.rows,
+            "left_out": [item._asdict() for item in self.left_out],
+            "left_out_total": self.left_out_total,
+            "unknown": self.unknown,
+            "removed": self.removed,
+            "series": self.series,
+        }
+        return {"name": name, "config": self.config, "requests": self.requests, "imported": account}
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """One format.
+
+    Args:
+        name: as on the command line.
+        help: the format in a few words.
+        detect: whether a file whose first line that is not empty is this one, has the format.
+        read: the lines of a file, from the first on, and how many rows to read at most (`None` for all). It raises
+            `ConfigError` when nothing can be made of the input; its field is a line number, or empty.
+    """
+
+    name: str
+    help: str
+    detect: Callable[[str], bool]
+    read: Callable[[Iterable[str], int | None], Imported]
+
+
+def count_field(row: Mapping[str, str], column: str, key: str) -> int:
+    """The integer in a column of a row.
+
+    Args:
+        row: texts by column.
+        column: the name of the column, for the message.
+        key: the row of `parameters.REQUEST` that says what is allowed.
+
+    Raises:
+        ConfigError: no integer, or out of range.
+    """
+    text = row[column].strip()
+    value: object = int(text[:MOST_DIGITS]) if _INTEGER.fullmatch(text) else text
+    checked = _ROWS[key].check(value, column)
+    assert isinstance(checked, int)
+    return checked
