@@ -43,7 +43,7 @@ HASH_ORDER = {"hash", "id"}
 
 
 def run(*command: str | Path, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, check=False, **{"cwd": ROOT, **options})
 
 
 def parts(path: Path) -> list[str]:
@@ -120,18 +120,24 @@ def code(name: str) -> list[str]:
     return re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL)
 
 
-def commands(name: str) -> list[str]:
-    """The lines of a document's shell blocks that call the simulator."""
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if "python3 -m sim" in line]
+def examples(name: str, language: str) -> list[str]:
+    """A document's blocks of code in one language that use the simulator."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
+    return [block for block in blocks if "sim" in block]
 
 
-@pytest.mark.parametrize("command", commands("README.md"))
-def test_readme_examples_work(command):
-    script = command.replace("python3", shlex.quote(sys.executable))
-    done = run("sh", "-c", script)
+@pytest.mark.parametrize("example", examples("README.md", "sh"))
+def test_readme_commands_work(example, tmp_path):
+    script = example.replace("python3", shlex.quote(sys.executable))
+    done = run("sh", "-e", "-c", script, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout
+    assert len(done.stdout.splitlines()) >= example.count("python3")
+
+
+@pytest.mark.parametrize("example", examples("README.md", "python"))
+def test_readme_python_works(example):
+    done = run(sys.executable, "-c", example + "\nprint(trace.outcome)")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "finished\n")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
