@@ -14,7 +14,7 @@ from .words import Words
 
 NAME = "budgets"
 D, P, M = 10, 24, 32
-BUDGETS = (8, 16, 32)
+TABLE_3 = (8, 16, 32)
 YOURS = replace(by_name(ONESTEP)["B"], default=11)
 """Eleven: the smallest budget that leaves the prompt anything."""
 DEFAULTS: dict[str, Value] = {"B": YOURS.default}
@@ -33,7 +33,7 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     """A row for each budget, and the numbers as a table."""
     yours = values["B"]
     assert isinstance(yours, int)
-    rows = [_row(budget, "fixed", words) for budget in BUDGETS]
+    rows = [_row(budget, "fixed", words) for budget in TABLE_3]
     mine = _row(yours, "yours", words)
     return "".join(
         (
@@ -102,7 +102,7 @@ def _why(budget: int, words: Words) -> str:
 def _table(yours: int, words: Words) -> str:
     head = [words("table.budget"), *(words.plain(f"number.{name}") for name in NUMBERS), words("table.by-step")]
     rows: list[list[object]] = []
-    for budget in (*BUDGETS, yours):
+    for budget in (*TABLE_3, yours):
         step = onestep(D, P, budget, M)
         numbers = [words("steps.never") if value is None else value for value in map(step.to_json().get, NUMBERS)]
         rows.append([budget, *numbers, _by_step(budget, step)])
@@ -116,5 +116,4 @@ def _by_step(budget: int, step: OneStep) -> str:
     return " + ".join(str(one.prefill) for one in islice(coming_steps(D, P, budget, M), P))
 
 
-BUDGETS_FIGURE = Figure(NAME, (YOURS,), DEFAULTS, form, render)
-
+BUDGETS = Figure(NAME, (YOURS,), DEFAULTS, form, render)

@@ -27,15 +27,7 @@ def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str
         element("span", {"class": "meaning"}, escape(words(f"control.{name}"))),
         element("code", {"translate": "no"}, escape(words(f"control.{name}.vllm"))),
     )
-    control = {
-        "type": "range",
-        "id": identity,
-        "name": name,
-        "min": parameter.minimum,
-        "max": parameter.maximum,
-        "step": 1,
-        "value": value,
-    }
+    control = {"type": "range", "id": identity} | _limits(parameter, value)
     return element(
         "div",
         {"class": "control slider", "data-control": name},
@@ -43,6 +35,11 @@ def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str
         element("output", {"data-for": name, "for": identity}, escape(value)),
         element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
     )
+
+
+def _limits(parameter: Parameter, value: Value) -> dict[str, Value]:
+    row: dict[str, Value] = {"name": parameter.name, "min": parameter.minimum, "max": parameter.maximum}
+    return row | {"step": 1, "value": value}
 
 
 def _nudge(name: str, by: int, words: Words) -> str:
@@ -100,8 +97,7 @@ def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> 
         _icon("last", words, {"data-step-to": "last", "data-for": name}),
     )
     identity = f"{figure}-{name}"
-    control = {"type": "range", "id": identity, "name": name, "min": parameter.minimum, "max": parameter.maximum}
-    control |= {"step": 1, "value": value}
+    control = {"type": "range", "id": identity} | _limits(parameter, value)
     group = {"class": "buttons", "role": "group", "aria-label": words("transport")}
     return element(
         "div",

@@ -54,7 +54,9 @@ def table(identity: str, summary: str, head: list[str], rows: list[list[object]]
     inner = element("table", None, element("thead", None, element("tr", None, heads)), element("tbody", None, body))
     region = {"class": "scroll", "id": f"{identity}-scroll", "tabindex": 0, "role": "region", "aria-label": summary}
     return element(
-        "details", {"id": identity, "data-part": "table"}, element("summary", None, escape(summary)),
+        "details",
+        {"id": identity, "data-part": "table"},
+        element("summary", None, escape(summary)),
         element("div", region, inner),
     )
 

@@ -15,7 +15,7 @@ class Moment(NamedTuple):
 
     Args:
         request_id: which.
-        index: its place in the scenario; it decides the colour.
+        place: its number in the scenario's list; it decides the colour.
         status: `absent` before it arrives, `finished` in the steps after its last.
         total: prompt and output together, in tokens.
         prompt: tokens of the prompt.
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     """
 
     request_id: str
-    index: int
+    place: int
     status: Status
     total: int
     prompt: int
@@ -62,7 +62,7 @@ def moments(trace: Trace, requests: Sequence[RequestSpec]) -> list[list[Moment]]
             computed[request_id] = 0
         why = step.why()
         line = []
-        for index, request in enumerate(requests):
+        for place, request in enumerate(requests):
             got = step.scheduled.get(request.id, 0)
             if got:
                 computed[request.id] = step.computed[request.id] - got
@@ -71,7 +71,7 @@ def moments(trace: Trace, requests: Sequence[RequestSpec]) -> list[list[Moment]]
             reason = str(why[request.id]["code"]) if request.id in why else ""
             line.append(
                 Moment(
-                    request.id, index, status, total, request.prompt_tokens, known, computed[request.id], got, reason
+                    request.id, place, status, total, request.prompt_tokens, known, computed[request.id], got, reason
                 )
             )
             computed[request.id] += got

@@ -268,9 +268,7 @@ def _table(model: Model, step: OneStep, words: Words) -> str:
     names = ("decode", "prefill", "prefill_left", "idle")
     head = [words("table.step"), *(words.plain(f"number.{name}") for name in names)]
     steps = islice(coming_steps(*model), SHOWN if step.steps_to_finish_prefill is None else 256)
-    rows: list[list[object]] = [
-        [index + 1, *(getattr(one, name) for name in names)] for index, one in enumerate(steps)
-    ]
+    rows: list[list[object]] = [[index + 1, *(getattr(one, name) for name in names)] for index, one in enumerate(steps)]
     if step.steps_to_finish_prefill is None:
         rows.append(["…", *(rows[-1][1:])])
     return table(f"{NAME}-table", words("table.summary"), head, rows)

@@ -78,10 +78,9 @@ def inner_marks(grid: Grid, indices: Sequence[int]) -> str:
     radius = grid.pitch * 11 // 32 if grid.pitch >= 30 else grid.pitch // 4
     half = grid.pitch // 2
     centres = (grid.at(index) for index in indices)
-    data = "".join(
-        f"M{x + half - radius} {y + half}a{radius} {radius} 0 1 0 {2 * radius} 0a{radius} {radius} 0 1 0 -{2 * radius} 0"
-        for x, y in centres
-    )
+    arc = f"a{radius} {radius} 0 1 0"
+    disc = f"{arc} {2 * radius} 0{arc} -{2 * radius} 0"
+    data = "".join(f"M{x + half - radius} {y + half}{disc}" for x, y in centres)
     return element("path", {"class": "inner", "d": data})
 
 

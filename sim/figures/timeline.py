@@ -34,7 +34,7 @@ def timeline(steps: Sequence[Sequence[Moment]], budget: int, selected: int) -> s
 
 def colour(moment: Moment) -> str:
     """The class of a request's colour."""
-    return f"r{moment.index % COLOURS}"
+    return f"r{moment.place % COLOURS}"
 
 
 def _grid(step: int) -> Grid:

@@ -7,7 +7,7 @@ from .html import escape
 
 _MARK = re.compile(r"&lt;(/?)([a-z]+)&gt;")
 MARKS = ("decode", "prefill", "done", "todo", "idle", "wait")
-"""Names that a message may put around words, `<decode>10 decodes</decode>`: they then carry the mark of the pictures."""
+"""Names that a message may put around words, `<decode>10 decodes</decode>`: these then carry the pictures' mark."""
 PLAIN = ("b", "code")
 
 
