@@ -62,6 +62,22 @@ def expect_numbers(place: Locator, numbers: Numbers) -> None:
         expect(shown).to_have_attribute("data-value", "never" if value is None else str(value))
 
 
+@pytest.mark.parametrize(("name", "control"), [("one-step", "D"), ("budgets", "B"), ("six-steps", "step")])
+def test_worker_draws_what_the_build_drew(live: Page, name: str, control: str) -> None:
+    figure = live.locator(f'batch-loom[figure="{name}"]')
+    figure.scroll_into_view_if_needed()
+    drawn = "(figure) => figure.shadowRoot.querySelector('[data-part=result]').innerHTML"
+    before = figure.evaluate(drawn)
+    slider = figure.locator(f'input[name="{control}"]')
+    value = slider.input_value()
+    slider.fill("1")
+    expect(figure).to_have_attribute("data-state", "current")
+    assert figure.evaluate(drawn) != before
+    slider.fill(value)
+    expect(figure).to_have_attribute("data-state", "current")
+    assert figure.evaluate(drawn) == before
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_group_is_one_click_away(live: Page, command_line: Callable[..., Numbers], group: str) -> None:
     params, numbers = GROUPS[group]
