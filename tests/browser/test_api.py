@@ -12,11 +12,18 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from sim import __version__
+from sim.engine import simulate
+from sim.scenario import parse_scenario
+from tests.golden.recordings import by_family, first_difference
+
+FAMILIES = by_family()
 
 ASK = (
     "async ([name, value]) => { try { return { ok: await window.batchloom[name](value) }; } "
     "catch (error) { return { error: error.message, kind: error instanceof Error }; } }"
 )
+SAMPLE = 6
+"""So many recordings of each family; `tests/golden` compares them all."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +68,14 @@ def test_version_and_ready(live: Page) -> None:
 def digest(trace: object) -> str:
     """The same for equal traces, whatever the order of their keys."""
     return hashlib.sha256(json.dumps(trace, sort_keys=True).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_recorded_traces_come_out_of_the_page_too(live: Page, family: str) -> None:
+    for recording in FAMILIES[family][:SAMPLE]:
+        there = ask(live, "trace", recording.scenario)
+        assert first_difference(there, recording.trace) is None, recording.name
+        assert digest(there) == digest(simulate(parse_scenario(recording.scenario)).to_json()), recording.name
 
 
 def test_long_run_with_preemptions_has_the_digest_of_the_command_line(live: Page, root: Path) -> None:
