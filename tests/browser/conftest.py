@@ -17,7 +17,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Reque
 from scripts.chromium import find_chromium
 
 DESKTOP = {"width": 1440, "height": 900}
-ENGINE_MS = 60_000
+ENGINE_MS = 120_000
+EXPECT_MS = 15_000
+"""How long `expect` waits: a busy machine is no failure."""
+
+expect.set_options(timeout=EXPECT_MS)
+
 FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
