@@ -191,8 +191,12 @@ class _Run:
             self.last_token[request_id] = now
 
     def steps_until(self, moments: dict[str, _Moment]) -> list[int]:
-        """For each request the number of steps from its arrival up to its moment, both included."""
-        return [moment.step - self.first_seen[request_id] + 1 for request_id, moment in moments.items()]
+        """For each request that was seen to arrive the number of steps from there to its moment, both included."""
+        return [
+            moment.step - self.first_seen[request_id] + 1
+            for request_id, moment in moments.items()
+            if request_id in self.first_seen
+        ]
 
     def _queues(self, record: StepRecord) -> None:
         num_waiting, num_running = len(record.waiting), len(record.running)
@@ -223,4 +227,4 @@ class _Run:
         for request_id, num_drafts in record.spec.items():
             num_rejected = num_drafts - max(record.generated.get(request_id, 0) - 1, 0)
             self.rejected_tokens += num_rejected
-            self._computed[request_id] -= num_rejected
+            self._computed[request_id] = self._computed.get(request_id, 0) - num_rejected

@@ -1,7 +1,6 @@
 """What each command does: from its options to what it prints. Every fault leaves as a `ConfigError`."""
 
 import argparse
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from ..onestep import onestep
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from . import tables
-from .documents import Place, file_name, opened, read_values
+from .documents import BOM, Place, file_name, opened, read_values
 from .traces import is_trace, parse_trace
 
 
@@ -100,13 +99,11 @@ def import_file(file_format: str, file: str, rows: int | None) -> None:
     place = Place(file_name(file))
     with opened(file) as stream:
         # What is not UTF-8 spoils its row, not the file.
-        lines: Iterator[str] = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="\n")
+        lines = (line.removeprefix(BOM).decode(errors="replace") for line in stream)
         try:
             imported = _imported(file_format, lines, rows)
         except ConfigError as error:
-            raise (Place(place.file, int(error.field)) if error.field else place).fault(
-                ConfigError("", error.problem)
-            ) from None
+            raise ConfigError(f"{place.file}:{error.field}" if error.field else place.file, error.problem) from None
     name = imported.format if file == "-" else Path(file).stem
     document = imported.to_scenario(name)
     scenario = place.parse(parse_scenario, document)
@@ -122,7 +119,7 @@ def _imported(file_format: str, lines: Iterator[str], rows: int | None) -> Impor
         read.append(line)
         if line.strip():
             return detect(line).read(chain(read, lines), rows)
-    raise ConfigError("", f"is empty, must be {' or '.join(FORMATS)}")
+    raise ConfigError("", f"is empty, must hold rows of {' or '.join(FORMATS)}")
 
 
 def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) -> None:

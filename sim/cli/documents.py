@@ -101,7 +101,7 @@ def read_values(file: str) -> Iterator[tuple[Place, Any]]:
             value = _decode(text, first)
         except _Unfinished as fault:
             rest = list(lines)
-            if rest and _is_record(rest[0][1]):
+            if rest and text.lstrip().startswith("{") and _is_record(rest[0][1]):
                 raise fault from None
             yield from _document(first, _joined(number, text, rest))
             return
@@ -195,8 +195,11 @@ def _expect_end(text: str, position: int, first: Place) -> None:
 
 def _syntax_fault(error: json.JSONDecodeError, first: Place) -> _Unfinished:
     """A fault of syntax, by its line and column; `first` is the place of the text's first line."""
+    what = "not JSON"
+    if error.pos >= len(error.doc.rstrip()):
+        what = "not JSON, it ends too early"
+        error = json.JSONDecodeError(error.msg, error.doc, len(error.doc.rstrip()))
     line = (first.line or 1) + error.lineno - 1
-    what = "not JSON, it ends too early" if error.pos >= len(error.doc.rstrip()) else "not JSON"
     return _Unfinished(f"{first.file}:{line}", f"{what}: {error.msg} at column {error.colno}")
 
 

@@ -31,7 +31,9 @@ def parse_trace(data: Mapping[str, Any]) -> Trace:
         raise ConfigError("name", f"{shown(name)} is not allowed, must be a string")
     warnings = _ids(data.get("warnings", []), "warnings")
     if "error" in data:
-        refusal = Refusal(*(_string(data.get(key), key) for key in Refusal._fields))
+        # Which field it is about, a refusal that was recorded elsewhere need not know.
+        named = {"field": ""} | {key: value for key, value in data.items() if value is not None}
+        refusal = Refusal(*(_string(named.get(key), key) for key in Refusal._fields))
         return Trace(name, "", (), (), tuple(warnings), refusal)
     outcome = _string(data.get("outcome"), "outcome")
     unfinished = _ids(data.get("unfinished"), "unfinished")
@@ -54,10 +56,9 @@ def _record(data: object, path: str) -> StepRecord:
     for name in ("start_us", "step_us"):
         if name in data:
             fields[name] = _count(data[name], f"{path}.{name}")
-    for name in ("computed",):
-        absent = [request_id for request_id in fields["scheduled"] if request_id not in fields[name]]
-        if absent:
-            raise ConfigError(f"{path}.{name}", f"{shown(absent[0])} is missing, it is in scheduled")
+    absent = [request_id for request_id in fields["scheduled"] if request_id not in fields["computed"]]
+    if absent:
+        raise ConfigError(f"{path}.computed", f"{shown(absent[0])} is missing, it is in scheduled")
     return StepRecord(**fields, skipped={}, running_stop=None, waiting_stop=None, capped={})
 
 

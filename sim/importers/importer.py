@@ -79,7 +79,7 @@ class Importer:
         help: the format in a few words.
         detect: whether a file whose first line that is not empty is this one, has the format.
         read: the lines of a file, from the first on, and how many rows to read at most (`None` for all). It raises
-            `ConfigError` when nothing can be made of the input; its field is a line number, or empty.
+            `ConfigError` when nothing can be made of the input; its field is the number of a line, or empty.
     """
 
     name: str
