@@ -51,6 +51,8 @@ SCRIPT_WORDS: dict[str, tuple[str, ...]] = {
 """Words that scripts fill in, each with its placeholders; the page carries them in a `<template>`."""
 
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+BOOT = "boot.mjs"
+"""The one asset that stands beside Pyodide."""
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
@@ -107,6 +109,7 @@ class Pages:
             "version": __version__,
             "vllm_version": VLLM_VERSION,
             "policy": POLICY,
+            "modules": sorted(path.name for path in (SITE / "assets").glob("*.mjs") if path.name != BOOT),
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
@@ -194,14 +197,17 @@ def pack_simulator(target: Path, catalogs: Catalogs) -> None:
 
 def write_runtime(out: Path, catalogs: Catalogs) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
-    pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core" / "dist"
+    pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core"
     for package in (pyodide, pyscript):
         if not package.is_dir():
             raise BuildError(f"{package.relative_to(PACKAGES.parent)} is missing: run `make setup` (or `npm ci`) first")
     target = out / "vendor" / "pyodide"
-    _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / "boot.mjs"], target)
-    scripts = [path for path in sorted(pyscript.glob("*.js")) if path.name.startswith(PYSCRIPT_FILES)]
+    _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / BOOT], target)
+    scripts = [path for path in sorted((pyscript / "dist").glob("*.js")) if path.name.startswith(PYSCRIPT_FILES)]
     _copy(scripts, out / "vendor" / "pyscript")
+    manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript)]
+    licences = "".join("{name} {version}, {license}, {homepage}\n".format_map(manifest) for manifest in manifests)
+    (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
     pack_simulator(target / "sim.zip", catalogs)
     lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())
     sizes = {name: (target / name).stat().st_size for name in (*COUNTED_FILES, "sim.zip")}
@@ -228,7 +234,7 @@ def build(out: Path) -> None:
         shutil.rmtree(out / name, ignore_errors=True)
     catalogs = read_catalogs("")
     write_runtime(out, catalogs)
-    _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != "boot.mjs"], out / "assets")
+    _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
     Pages(out, catalogs).write()
 
 
