@@ -16,8 +16,8 @@ WIDTH = 79
 VERSION = f"batchloom {__version__} (follows vLLM {VLLM_VERSION})"
 
 _SCENARIO = """\
-FILE holds a scenario in JSON, a list of scenarios, or one scenario a line (JSON
-Lines); - is standard input. A scenario looks like this:
+FILE holds a scenario in JSON, a list of scenarios, or one scenario a line
+(JSON Lines); - is standard input. A scenario looks like this:
 
   {"name": "two", "config": {"max_num_batched_tokens": 256},
    "requests": [{"id": "A", "prompt_tokens": 600, "output_tokens": 5},
@@ -104,7 +104,7 @@ def _add_trace(commands: "Commands[Parser]") -> None:
         "trace",
         "run scenarios, print every step",
         "Run scenarios. Prints one trace a line, in JSON, in the order of the scenarios.\n"
-        "Exit status 2 at the first input that is not a scenario; the traces before it\nare printed.",
+        "Ends with status 2 at the first input that is not a scenario.",
         epilog,
     )
     command.add_argument("--explain", action="store_true", help="say of each request without tokens why it got none")
@@ -148,8 +148,8 @@ def _add_import(commands: "Commands[Parser]") -> None:
         commands,
         "import",
         "turn a file of another tool into a scenario",
-        "Read a file of another tool. Prints one scenario in JSON; what could not be used\n"
-        "is counted under its key imported, and told on standard error.",
+        "Read a file of another tool. Prints one scenario in JSON. What could not be\n"
+        "used is counted under its key imported, and told on standard error.",
         f"formats:\n  auto        told by the first line\n{formats}",
     )
     command.add_argument("format", choices=("auto", *FORMATS), metavar="FORMAT", help="see below")
