@@ -80,7 +80,9 @@ def render(values: Mapping[str, Value], words: Words) -> str:
 
 def _picture(model: Model, step: OneStep, words: Words) -> str:
     grid = grid_for(max(model.D, model.B))
-    data = {"class": "picture", "role": "img", "aria-label": _alt(model, step, words), "data-part": "picture"}
+    shows = [f" shows-{name}" for name, group in GROUPS.items() if group == model._asdict()]
+    kind = "picture" + "".join(shows)
+    data = {"class": kind, "role": "img", "aria-label": _alt(model, step, words), "data-part": "picture"}
     values = model._asdict() | step.to_json()
     values |= {"waiting": model.D - step.decode, "used": model.B - step.idle}
     door = "some" if values["waiting"] else "all"
