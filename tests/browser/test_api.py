@@ -81,7 +81,7 @@ def test_recorded_traces_come_out_of_the_page_too(live: Page, family: str) -> No
 def test_long_run_with_preemptions_has_the_digest_of_the_command_line(live: Page, root: Path) -> None:
     scenario = {
         "name": "crowd",
-        "config": {"max_num_batched_tokens": 64, "max_num_seqs": 16, "num_gpu_blocks": 40, "block_size": 8},
+        "config": {"max_num_batched_tokens": 64, "max_num_seqs": 16, "num_gpu_blocks": 30, "block_size": 8},
         "requests": [
             {
                 "id": f"r{n}",
@@ -89,7 +89,7 @@ def test_long_run_with_preemptions_has_the_digest_of_the_command_line(live: Page
                 "prompt_tokens": 1 + n * 37 % 90,
                 "output_tokens": 1 + n * 11 % 60,
             }
-            for n in range(60)
+            for n in range(24)
         ],
     }
     there = ask(live, "trace", scenario)

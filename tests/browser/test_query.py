@@ -8,6 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 OpenPage = Callable[..., Page]
 WaitReady = Callable[..., Page]
 
+NEVER = "await new Promise(() => {});"
+"""A module that never comes to its end."""
+
 BAD = {
     "D=abc": ("D", "abc", "10"),
     "D=": ("D", "10"),
@@ -36,11 +39,11 @@ def one_step(page: Page) -> Locator:
 
 @pytest.fixture
 def open_still(open_page: OpenPage) -> Callable[..., Page]:
-    """Opens a page whose engine is never sent: the query string works without it."""
+    """Opens a page whose engine never starts: the query string works without it."""
 
     def open_(path: str, **options: object) -> Page:
         page = open_page(None, **options)
-        page.route("**/vendor/**", lambda _route: None)
+        page.route("**/pyscript/core.js", lambda route: route.fulfill(content_type="text/javascript", body=NEVER))
         page.goto(path)
         return page
 

@@ -8,16 +8,19 @@ from playwright.sync_api import Browser, Page, expect
 
 OpenPage = Callable[..., Page]
 
+NEVER = "await new Promise(() => {});"
+"""A module that never comes to its end."""
+
 GROUP_A = {"decode": "10", "prefill": "6", "prefill_left": "18", "idle": "0", "steps_to_finish_prefill": "4"}
 
 
 @pytest.fixture
 def open_still(open_page: OpenPage) -> Callable[..., Page]:
-    """Opens a page whose engine is never sent: reading does not need it."""
+    """Opens a page whose engine never starts: reading does not need it."""
 
     def open_(path: str, **options: object) -> Page:
         page = open_page(None, **options)
-        page.route("**/vendor/**", lambda _route: None)
+        page.route("**/pyscript/core.js", lambda route: route.fulfill(content_type="text/javascript", body=NEVER))
         page.goto(path)
         return page
 
