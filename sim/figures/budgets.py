@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 
 from ..onestep import OneStep, coming_steps, onestep
 from ..parameters import ONESTEP, Value, by_name
@@ -110,10 +109,13 @@ def _table(yours: int, words: Words) -> str:
 
 
 def _by_step(budget: int, step: OneStep) -> str:
-    """Tokens of the prompt in each step, such as `22 + 2`."""
+    """Tokens of the prompt in each step, such as `22 + 2`, or `24 × 1` where there are many."""
     if step.steps_to_finish_prefill is None:
         return "0 + 0 + 0 + …"
-    return " + ".join(str(one.prefill) for one in islice(coming_steps(D, P, budget, M), P))
+    if step.steps_to_finish_prefill > 4:
+        full, rest = divmod(P, step.prefill)
+        return f"{full} × {step.prefill}" + (f" + {rest}" if rest else "")
+    return " + ".join(str(one.prefill) for one in coming_steps(D, P, budget, M))
 
 
 BUDGETS = Figure(NAME, (YOURS,), DEFAULTS, form, render)

@@ -323,3 +323,11 @@ def test_a_number_chooses_its_noun() -> None:
 def test_text_is_escaped() -> None:
     assert escape("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;"
     assert element("p", {"title": 'a"b', "hidden": True, "lang": None}, "x") == '<p title="a&quot;b" hidden>x</p>'
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [(10, "0 + 0 + 0 + …"), (11, "24 × 1"), (15, "4 × 5 + 4"), (16, "6 + 6 + 6 + 6"), (34, "24")],
+)
+def test_prefill_step_by_step(budget: int, expected: str) -> None:
+    assert [cell.text for cell in draw("budgets", B=budget).iter("td")][-1] == expected
