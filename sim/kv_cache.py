@@ -38,8 +38,9 @@ class BlockPool:
         self._cached_free: OrderedDict[int, None] = OrderedDict()
         self.ref_cnt: dict[int, int] = {}
         self.block_hash: dict[int, int] = {}
-        # One hash may stand on several blocks (equal prompts in one step); the oldest of them is the hit.
-        self._blocks_of_hash: dict[int, dict[int, None]] = {}
+        # The block to hit for a hash; and, in order, later ones with the same hash (equal prompts in one step).
+        self._block_of_hash: dict[int, int] = {}
+        self._more_of_hash: dict[int, list[int]] = {}
 
     @property
     def num_free_blocks(self) -> int:
@@ -67,10 +68,16 @@ class BlockPool:
 
     def _evict(self, block: int) -> None:
         block_hash = self.block_hash.pop(block)
-        blocks = self._blocks_of_hash[block_hash]
-        del blocks[block]
-        if not blocks:
-            del self._blocks_of_hash[block_hash]
+        more = self._more_of_hash.get(block_hash)
+        if more is None:
+            del self._block_of_hash[block_hash]
+            return
+        if self._block_of_hash[block_hash] == block:
+            self._block_of_hash[block_hash] = more.pop(0)
+        else:
+            more.remove(block)
+        if not more:
+            del self._more_of_hash[block_hash]
 
     def free_blocks(self, ordered_blocks: Iterable[int]) -> None:
         """Give blocks back, the one to be reused first in front."""
@@ -96,13 +103,13 @@ class BlockPool:
 
     def get_cached_block(self, block_hash: int) -> int | None:
         """A block that holds this prefix, the first that was cached if there are several."""
-        blocks = self._blocks_of_hash.get(block_hash)
-        return next(iter(blocks)) if blocks else None
+        return self._block_of_hash.get(block_hash)
 
     def cache_block(self, block: int, block_hash: int) -> None:
         """Make a full block known under its hash."""
         self.block_hash[block] = block_hash
-        self._blocks_of_hash.setdefault(block_hash, {})[block] = None
+        if self._block_of_hash.setdefault(block_hash, block) != block:
+            self._more_of_hash.setdefault(block_hash, []).append(block)
 
     def free_queue(self) -> list[int]:
         """The free blocks in the order in which they would be taken."""

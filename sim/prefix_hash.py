@@ -1,13 +1,13 @@
 """Block hashes of the prefix cache: which blocks hold the same tokens after the same tokens.
 
 Source: `vllm/v1/core/kv_cache_utils.py::get_request_block_hasher`. Where vLLM chains SHA-256 over token ids, here a
-hash is a small integer given out on first sight: equal integers mean equal prefixes, without collisions.
+hash is an integer given out on first sight: equal integers mean equal prefixes, without collisions.
 """
 
 from .request import Request
 
 Run = tuple[str, int, int]
-"""A run of consecutive tokens: whose they are, the place of the first, how many."""
+"""A run of consecutive tokens: the name of their segment, the place of the first in it, how many."""
 
 
 class BlockHasher:
@@ -19,33 +19,44 @@ class BlockHasher:
 
     def __init__(self, block_size: int) -> None:
         self.block_size = block_size
-        self._hashes: dict[tuple[object, ...], int] = {}
+        self._shared: dict[tuple[object, ...], int] = {}
+        self._next_hash = 1
 
     def update(self, request: Request) -> None:
         """Append the hashes of the blocks of `request` that have become full. Mutates `request.block_hashes`."""
         hashes = request.block_hashes
-        runs = None
-        while (len(hashes) + 1) * self.block_size <= request.num_tokens:
-            runs = runs or token_runs(request)
+        num_full = request.num_tokens // self.block_size
+        num_shared = min(num_full, _num_shared_tokens(request) // self.block_size)
+        runs = token_runs(request) if len(hashes) < num_shared else []
+        while len(hashes) < num_shared:
             start = len(hashes) * self.block_size
             end = start + self.block_size
             parent = hashes[-1] if hashes else 0
             key = (parent, request.lora, _images_in(request, start, end), *_cut(runs, start, end))
-            hashes.append(self._hashes.setdefault(key, len(self._hashes) + 1))
+            if key not in self._shared:
+                self._shared[key] = self._take(1)[0]
+            hashes.append(self._shared[key])
+        # From the first token that is its own on, nobody else can have the same block.
+        hashes.extend(self._take(num_full - len(hashes)))
+
+    def _take(self, count: int) -> range:
+        self._next_hash += count
+        return range(self._next_hash - count, self._next_hash)
+
+
+def _num_shared_tokens(request: Request) -> int:
+    """Tokens at the beginning of the prompt that other requests may have too."""
+    return min(request.num_prompt_tokens, sum(length for _, length in request.spec.prefix))
 
 
 def token_runs(request: Request) -> list[Run]:
-    """The known tokens of `request` as runs, in order: shared segments of the prompt, its own tokens, its output."""
+    """The shared segments at the beginning of the prompt of `request`, in order."""
     runs: list[Run] = []
     left = request.num_prompt_tokens
     for name, length in request.spec.prefix:
         if left and length:
-            runs.append(("shared:" + name, 0, min(length, left)))
+            runs.append((name, 0, min(length, left)))
             left -= min(length, left)
-    if left:
-        runs.append(("own:" + request.request_id, 0, left))
-    if request.num_output_tokens:
-        runs.append(("output:" + request.request_id, 0, request.num_output_tokens))
     return runs
 
 
@@ -53,10 +64,10 @@ def _cut(runs: list[Run], start: int, end: int) -> list[Run]:
     """The part of `runs` from token `start` up to `end`."""
     part: list[Run] = []
     position = 0
-    for source, first, length in runs:
+    for name, first, length in runs:
         low, high = max(start, position), min(end, position + length)
         if low < high:
-            part.append((source, first + low - position, high - low))
+            part.append((name, first + low - position, high - low))
         position += length
         if position >= end:
             break
