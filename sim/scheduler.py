@@ -62,7 +62,7 @@ class Scheduler(SchedulerState):
                 break
             request = self.running[req_index]
             share = self._running_share(request, step)
-            if share.num_new_tokens == 0:
+            if share.num_new_tokens <= 0:
                 # The next in line may go ahead: this is not strictly first come, first served.
                 step.skipped[request.request_id] = _needed(share.reason)
                 req_index += 1
@@ -104,7 +104,7 @@ class Scheduler(SchedulerState):
             if step.waiting_stop is not None:
                 break
             share = self._waiting_share(request, num_computed_tokens, num_padding, step)
-            if share.num_new_tokens == 0:
+            if share.num_new_tokens <= 0:
                 skipped.append(self._skip(request, _needed(share.reason), step))
                 continue
 
@@ -200,7 +200,7 @@ class Scheduler(SchedulerState):
         computed = request.num_computed_tokens
         wanted = request.num_tokens_with_spec + request.num_output_placeholders - computed
         num_new_tokens, reason = self._cap(wanted, step)
-        # The token that this step samples needs a place too.
+        # The token that this step samples needs a place too. Less than none is left after a prompt beyond the limit.
         room = self.config.max_model_len - computed - 1
         if room < num_new_tokens:
             num_new_tokens, reason = room, reasons.model_len(self.config.max_model_len)
@@ -327,9 +327,9 @@ class Scheduler(SchedulerState):
     # ------------------------------------------------------------------ encoder inputs
 
     def _with_encoder(self, request: Request, num_computed_tokens: int, share: Share, step: SchedulerOutput) -> Share:
-        """`share`, cut before the first image that cannot be encoded now; never less than nothing."""
+        """`share`, cut before the first image that cannot be encoded now."""
         if not request.images:
-            return share._replace(num_new_tokens=max(share.num_new_tokens, 0)) if share.num_new_tokens < 0 else share
+            return share
         plan = try_schedule_encoder_inputs(
             self.encoder_cache_manager,
             request,
@@ -341,7 +341,7 @@ class Scheduler(SchedulerState):
         if plan.mismatch:
             self._encoder_mismatch.append(request.request_id)
         reason = plan.reason if plan.num_new_tokens < share.num_new_tokens else share.reason
-        return Share(max(plan.num_new_tokens, 0), share.wanted, reason, plan)
+        return Share(plan.num_new_tokens, share.wanted, reason, plan)
 
     # ------------------------------------------------------------------ after the plan, and after the outputs
 
