@@ -1,5 +1,6 @@
 """Where two runs part: the first step that differs, in which field, and why on either side."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,13 @@ FIELDS = (
     "free_blocks",
     "generated",
     "finished",
+    "start_us",
+    "step_us",
 )
 """What is compared, a cause before what follows from it."""
+
+DECISIONS = tuple(field for field in FIELDS if field not in ("blocks", "free_blocks", "start_us", "step_us"))
+"""Those that say who got what; the others count blocks and time, which a larger pool changes from the first step on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,12 @@ class Difference:
         }
 
 
-def first_difference(left: Trace, right: Trace) -> Difference | None:
-    """Where `left` and `right` part, or `None` when they are the same step by step."""
+def first_difference(left: Trace, right: Trace, fields: Sequence[str] = FIELDS) -> Difference | None:
+    """Where `left` and `right` part in one of `fields`, or `None` when they are the same step by step."""
     if left.error != right.error:
         return Difference(0, "error", _error(left), _error(right), {}, {})
     for one, other in zip(left.steps, right.steps, strict=False):
-        for field in FIELDS:
+        for field in fields:
             if _value(one, field) != _value(other, field):
                 return _difference(one, other, field)
     if len(left.steps) != len(right.steps):

@@ -90,6 +90,14 @@ class Parameter:
         return value < self.maximum if self.below_maximum else value <= self.maximum
 
 
+def value_of(text: str) -> object:
+    """What somebody typed as a value: JSON, or a bare word, which stands for itself."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def shown(value: object) -> str:
     """A value as it would stand in JSON, cut to a length that fits on a line."""
     try:

@@ -18,6 +18,7 @@ from ..onestep import onestep
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from . import tables
+from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
 from .traces import is_trace, parse_trace
 
@@ -51,6 +52,8 @@ def run(options: argparse.Namespace) -> None:
             import_file(options.format, options.file, options.rows)
         case "summary":
             summary(options.files, options.json)
+        case "diff":
+            diff(options.file, options.config, options.json)
 
 
 def trace(files: list[str], explain: bool, max_steps: int | None) -> None:
@@ -161,3 +164,13 @@ def _summary_of(place: Place, value: Any, as_json: bool) -> str:
         return tables.refusal_table(run_trace.name, error.error, error.message)
     result = summarize(run_trace, scenario)
     return _json(result.to_json()) + "\n" if as_json else tables.summary_table(result)
+
+
+def diff(file: str, settings: list[str], as_json: bool) -> None:
+    """Print for each scenario where it parts from itself under a changed configuration."""
+    changed = parse_settings(settings)
+    separator = ""
+    for place, value in read_values(file):
+        found = Comparison(place, value, changed)
+        print(_json(found.to_json()) if as_json else separator + found.text(), end="\n" if as_json else "", flush=True)
+        separator = "\n"

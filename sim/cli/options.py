@@ -77,6 +77,7 @@ def parser() -> Parser:
     _add_onestep(commands)
     _add_import(commands)
     _add_summary(commands)
+    _add_diff(commands)
     return whole
 
 
@@ -169,6 +170,22 @@ def _add_summary(commands: "Commands[Parser]") -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON object a line")
     command.add_argument("files", nargs="+", metavar="FILE", help="scenarios or traces; - is standard input")
+
+
+def _add_diff(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "diff",
+        "compare scenarios under two configurations",
+        "Run each scenario twice: under its own configuration, and with some of its keys\n"
+        "changed. Prints the first step that differs, the field of the trace, and why.",
+        "FILE is as for batchloom trace, which also lists the keys of a configuration.\n"
+        "VALUE is JSON or a bare word: --config policy=priority, --config max_loras=null",
+    )
+    help_text = "a key to change, once for each"
+    command.add_argument("--config", action="append", required=True, metavar="KEY=VALUE", help=help_text)
+    command.add_argument("--json", action="store_true", help="print one JSON object a line")
+    command.add_argument("file", metavar="FILE", help="scenarios; - is standard input")
 
 
 def _described(table: Iterable[Parameter]) -> str:

@@ -52,7 +52,7 @@ def summary_table(summary: Summary) -> str:
     ]
     if summary.duration_us is not None:
         rows.append(("time", f"{_number(summary.duration_us)} us"))
-    lines = [_short(summary.name or "(no name)"), *(f"{INDENT}{name:<{LABEL_WIDTH}}{value}" for name, value in rows)]
+    lines = [one_line(summary.name or "(no name)"), *(f"{INDENT}{name:<{LABEL_WIDTH}}{value}" for name, value in rows)]
     lines += ["", f"{INDENT}{'':<{LABEL_WIDTH}}" + "".join(f"{name:>16}" for name in Percentiles._fields)]
     lines += [
         _percentile_row("first token, steps", summary.ttft_steps),
@@ -68,7 +68,7 @@ def summary_table(summary: Summary) -> str:
 
 def refusal_table(name: str | None, error: str, message: str) -> str:
     """What stands in place of a table where vLLM refuses the configuration."""
-    return f"{_short(name or '(no name)')}\n{_wrapped(f'refused ({error}): {message}')}\n"
+    return f"{one_line(name or '(no name)')}\n{_wrapped(f'refused ({error}): {message}')}\n"
 
 
 def _kinds(summary: Summary) -> list[tuple[str, int]]:
@@ -102,7 +102,8 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT * 2)
 
 
-def _short(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` without line ends, cut to the width of a table."""
     line = " ".join(text.split())
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 

@@ -1,0 +1,36 @@
+"""Reasons in words: a sentence for every code of `sim/reasons.py`, its operands behind."""
+
+from ..reasons import Reason
+
+SENTENCES = {
+    "token_budget": "all tokens of the step are handed out",
+    "draft_slots": "the input positions left are no more than a request keeps for its drafter",
+    "max_num_seqs": "as many requests run as may",
+    "chunked_prefill_off": "the prompt is longer than the budget left and may not be cut",
+    "kv_blocks": "it needs more blocks than are free above the watermark",
+    "preempted": "it lost its blocks",
+    "after_preemption": "nobody is admitted in a step that preempts",
+    "head_of_line": "an earlier request in the queue cannot be admitted",
+    "prefill_interval": "prefill is held back",
+    "encoder_budget": "the next image is larger than what the encoder may still compute",
+    "encoder_cache": "the next image does not fit into the encoder cache",
+    "chunked_mm_input_off": "the next image may not be cut, and the tokens left do not cover it",
+    "encoder_mismatch": "its image has the hash of one of another length",
+    "max_loras": "as many adapters are in use as may, and it wants another one",
+    "spec_padding": "it runs with its draft slots filled up or not at all, and they do not fit",
+    "model_len": "the sequence has reached max_model_len",
+    "long_prefill_token_threshold": "one request may have no more tokens while others are there",
+    "async_finishing": "the batch in flight brings its last token",
+    "async_stale_output": "an output from before its preemption is still in flight",
+}
+
+
+def sentence(reason: Reason) -> str:
+    """`reason` in words, such as `as many requests run as may (limit 4, running 4)`."""
+    code = str(reason["code"])
+    operands = [f"{key} {_words(value)}" for key, value in reason.items() if key != "code"]
+    return SENTENCES.get(code, code) + (f" ({', '.join(operands)})" if operands else "")
+
+
+def _words(value: int | str | list[str]) -> str:
+    return " ".join(value) if isinstance(value, list) else str(value)
