@@ -25,7 +25,7 @@ class Recording(NamedTuple):
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return self.scenario["name"]
+        return str(self.scenario["name"])
 
 
 def files() -> list[Path]:

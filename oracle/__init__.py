@@ -1,0 +1,1 @@
+"""The real scheduler beside ours: `search` compares the two, `trace` records."""
