@@ -154,8 +154,7 @@ def try_schedule_encoder_inputs(
             return EncoderPlan(0, budget, [], [], reasons.encoder_mismatch(image.length, known), mismatch=True)
         if image.hash in scheduled:
             duplicates.append(i)
-            continue
-        if cache.check_and_update_cache(request, i):
+        if image.hash in scheduled or cache.check_and_update_cache(request, i):
             continue
         if image.length > budget or not cache.can_allocate(image.length, sum(scheduled.values())):
             # The encoder takes an image whole: stop before it, or not at all when the step begins inside it.
@@ -164,6 +163,8 @@ def try_schedule_encoder_inputs(
             if image.length > budget:
                 reason = reasons.encoder_budget(image.length, budget)
             break
+        if max(0, num_computed_tokens - start) == min(image.length, end - start):
+            continue  # images out of order: this one does not reach into the step after all
         budget -= image.length
         scheduled[image.hash] = image.length
         inputs.append(i)

@@ -93,6 +93,7 @@ class Engine:
         self._num_idle = 0
         self._last_progress = 0
         self._mark: tuple[int, object] | None = None
+        self._cut: int | None = None
 
     def run(self, max_steps: int | None = None) -> None:
         """Step until nothing is left, nothing can come, or `max_steps` is reached; sets `outcome`."""
@@ -111,6 +112,8 @@ class Engine:
                 break
         while self._in_flight:
             self._apply_oldest()
+        if self._cut is not None:
+            del self.steps[self._cut :]
         if self.scheduler.requests and self.outcome == "finished":
             self.outcome = "stalled"
 
@@ -229,7 +232,7 @@ class Engine:
             return False
         state = self._state()
         if state == self._mark[1]:
-            del self.steps[max(LIVELOCK_STEPS, self._mark[0]) :]
+            self._cut = max(LIVELOCK_STEPS, self._mark[0])
             return True
         if self.step_index >= 2 * self._mark[0]:
             self._mark = (self.step_index, state)

@@ -91,6 +91,11 @@ def model_len(limit: int) -> Reason:
     return {"code": "model_len", "limit": limit}
 
 
+def beyond_prompt(computed: int, known: int) -> Reason:
+    """An image that reaches outside its prompt took the request past its known tokens; it lacks nothing now."""
+    return {"code": "beyond_prompt", "computed": computed, "known": known}
+
+
 def long_prefill_token_threshold(limit: int) -> Reason:
     """One request gets at most so many tokens while others are there."""
     return {"code": "long_prefill_token_threshold", "limit": limit}

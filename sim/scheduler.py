@@ -50,6 +50,7 @@ class Scheduler(SchedulerState):
             step.waiting_stop = reasons.after_preemption(sorted(step.preempted))
         else:
             self._schedule_waiting(step)
+        _assert_budget_kept(step)
         self._update_after_schedule(step)
         return step
 
@@ -151,7 +152,7 @@ class Scheduler(SchedulerState):
 
     def _budget_used_up(self, step: SchedulerOutput) -> Reason | None:
         """What ends either loop: no tokens left, or no input positions beside the draft slots."""
-        if step.token_budget == 0:
+        if step.token_budget <= 0:
             return reasons.token_budget(self.max_num_scheduled_tokens, self.max_num_scheduled_tokens)
         if step.input_budget > self.draft_slots:
             return None
@@ -204,6 +205,8 @@ class Scheduler(SchedulerState):
         room = self.config.max_model_len - computed - 1
         if room < num_new_tokens:
             num_new_tokens, reason = room, reasons.model_len(self.config.max_model_len)
+        if wanted <= 0:
+            reason = reasons.beyond_prompt(computed, request.num_tokens)
         return self._with_encoder(request, computed, Share(num_new_tokens, wanted, reason, None), step)
 
     @staticmethod
@@ -364,6 +367,15 @@ class Scheduler(SchedulerState):
 def _needed(reason: Reason | None) -> Reason:
     assert reason is not None
     return reason
+
+
+def _assert_budget_kept(step: SchedulerOutput) -> None:
+    if step.token_budget < 0 or step.input_budget < 0:
+        raise VllmAssertion(
+            "images",
+            f"images out of order, or outside of their prompt, take step tokens beyond the budget "
+            f"({step.num_scheduled_tokens}); vLLM stops with a failed assertion.",
+        )
 
 
 def _assert_padding_kept(share: Share, num_padding: int, step: SchedulerOutput) -> None:
