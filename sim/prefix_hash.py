@@ -4,7 +4,10 @@ Source: `vllm/v1/core/kv_cache_utils.py::get_request_block_hasher`. Where vLLM c
 hash is an integer given out on first sight: equal integers mean equal prefixes, without collisions.
 """
 
+from collections.abc import Sequence
+
 from .request import Request
+from .scenario import Image
 
 Run = tuple[str, int, int]
 """A run of consecutive tokens: the name of their segment, the place of the first in it, how many."""
@@ -28,11 +31,13 @@ class BlockHasher:
         num_full = request.num_tokens // self.block_size
         num_shared = min(num_full, _num_shared_tokens(request) // self.block_size)
         runs = token_runs(request) if len(hashes) < num_shared else []
+        next_image = 0
         while len(hashes) < num_shared:
             start = len(hashes) * self.block_size
             end = start + self.block_size
             parent = hashes[-1] if hashes else 0
-            key = (parent, request.lora, _images_in(request, start, end), *_cut(runs, start, end))
+            images, next_image = _images_in(request.images, next_image, start, end)
+            key = (parent, request.lora, images, *_cut(runs, start, end))
             if key not in self._shared:
                 self._shared[key] = self._take(1)[0]
             hashes.append(self._shared[key])
@@ -74,10 +79,24 @@ def _cut(runs: list[Run], start: int, end: int) -> list[Run]:
     return part
 
 
-def _images_in(request: Request, start: int, end: int) -> tuple[tuple[str, int], ...]:
-    """The images that reach into the block, with their place in it: they stand for the tokens that they cover."""
-    return tuple(
-        (image.hash, image.offset - start)
-        for image in request.images
-        if image.offset < end and image.offset + image.length > start
-    )
+def _images_in(images: Sequence[Image], i: int, start: int, end: int) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The images that reach into the block, with their place in it: they stand for the tokens that they cover.
+
+    Args:
+        images: in order of offset. Others give what they give in vLLM, which looks no further than the next one.
+        i: the first image that earlier blocks have not passed.
+
+    Returns:
+        The images, and the index for the next block.
+    """
+    found: list[tuple[str, int]] = []
+    if not images or images[-1].offset + images[-1].length <= start:
+        return (), i
+    while i < len(images) and images[i].offset < end:
+        image = images[i]
+        if image.offset + image.length > start:
+            found.append((image.hash, image.offset - start))
+        if image.offset + image.length > end:
+            break
+        i += 1
+    return tuple(found), i
