@@ -1,10 +1,16 @@
-"""What a run amounts to: tokens, budget used, idle steps, preemptions, waiting, time to first token."""
+"""What a run amounts to: tokens, budget used, idle steps, preemptions, waiting, times to and between tokens."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
+from .residency import LazySteps
 from .scenario import Scenario
+from .tally import Moment, Progress, Tally
+from .tally_log import tally_log
 from .trace import StepRecord, Trace
 
 
@@ -21,11 +27,46 @@ def percentiles(sample: Iterable[int]) -> Percentiles | None:
 
     Of n values in order, the p-th percentile is the one at place ceil(p * n / 100), counted from 1: always a value
     that occurs.
+
+    Args:
+        sample: the values, or a `Counter` of how often each occurs.
     """
-    ordered = sorted(sample)
-    if not ordered:
+    counts = sample if isinstance(sample, Counter) else Counter(sample)
+    values = sorted(counts)
+    places = list(accumulate(counts[value] for value in values))
+    if not places:
         return None
-    return Percentiles(*(ordered[-(-p * len(ordered) // 100) - 1] for p in (50, 90, 99)))
+    return Percentiles(*(values[bisect_left(places, -(-p * places[-1] // 100))] for p in (50, 90, 99)))
+
+
+class Objectives(NamedTuple):
+    """What a request must keep to be a good one, in us, the bounds included; `None` for whatever it takes.
+
+    The names are those of `vllm bench serve --goodput`: time to the first token, time per output token after the first
+    (nothing where there is only one), time to the last token.
+    """
+
+    ttft_us: int | None = None
+    tpot_us: int | None = None
+    e2el_us: int | None = None
+
+    def met(self, ttft_us: int, e2el_us: int, num_outputs: int) -> bool:
+        """Whether a finished request kept them all."""
+        return (
+            (self.ttft_us is None or ttft_us <= self.ttft_us)
+            and (self.tpot_us is None or e2el_us - ttft_us <= self.tpot_us * max(num_outputs - 1, 0))
+            and (self.e2el_us is None or e2el_us <= self.e2el_us)
+        )
+
+
+class Goodput(NamedTuple):
+    """How many finished requests met the objectives, and how many a second of the run, in thousandths."""
+
+    ttft_us: int | None
+    tpot_us: int | None
+    e2el_us: int | None
+    requests: int
+    per_second_thousandths: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +94,13 @@ class Summary:
         running_max, running_mean_thousandths: likewise for the running requests.
         ttft_steps: steps from arrival to the first token, the one that made it included; at least 1. Only of requests
             that got so far.
-        e2e_steps: likewise to the last token, of requests that finished.
+        itl_steps: steps from each step with output of a request to its next one. Tokens that come in one step come
+            together and end one such distance, as one chunk does in `vllm bench serve`.
+        e2e_steps: steps to the last token, of requests that finished.
         duration_us: from 0 to the end of the last step; like the rest in us `None` unless the scenario is in time.
         ttft_us, e2e_us: from arrival to the end of the step with the first and the last token.
+        itl_us: as `itl_steps`, between the ends of the steps.
+        goodput: where objectives are given and the scenario is in time.
         warnings: as in the trace.
     """
 
@@ -80,151 +125,124 @@ class Summary:
     running_max: int
     running_mean_thousandths: int
     ttft_steps: Percentiles | None
+    itl_steps: Percentiles | None
     e2e_steps: Percentiles | None
     duration_us: int | None
     ttft_us: Percentiles | None
+    itl_us: Percentiles | None
     e2e_us: Percentiles | None
+    goodput: Goodput | None
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name; percentiles are objects of `p50`, `p90`, `p99`."""
+        """The fields by name; percentiles and goodput are objects."""
         values = asdict(self) | {"warnings": list(self.warnings)}
-        return {key: value._asdict() if isinstance(value, Percentiles) else value for key, value in values.items()}
+        groups = Percentiles | Goodput
+        return {key: value._asdict() if isinstance(value, groups) else value for key, value in values.items()}
 
 
-def summarize(trace: Trace, scenario: Scenario | None = None) -> Summary:
+def summarize(trace: Trace, scenario: Scenario | None = None, objectives: Objectives | None = None) -> Summary:
     """Sum up a run.
 
     Args:
         trace: of a run, not of a refused configuration.
         scenario: what was run. Without it the budget and all times in us are unknown.
+        objectives: for the goodput.
     """
-    run = _Run()
-    for record in trace.steps:
-        run.add(record)
+    run = _tally(trace.steps)
+    requests = run.requests.values()
     num_steps = len(trace.steps)
-    budget = None
-    if scenario is not None:
-        budget = scenario.config.max_num_scheduled_tokens or scenario.config.max_num_batched_tokens
+    budget = _budget(scenario)
     busy_tokens = (budget or 0) * (num_steps - run.idle_steps)
-    arrivals_us = _arrivals_us(scenario)
+    in_time = scenario is not None and scenario.in_time
+    times = _times(run, scenario)
     return Summary(
-        name=trace.name,
-        outcome=trace.outcome,
-        requests=len(run.first_seen) if scenario is None else len(scenario.requests),
-        finished=len(run.last_token),
+        trace.name,
+        trace.outcome,
+        requests=_count(request.first_seen for request in requests) if scenario is None else len(scenario.requests),
+        finished=_count(request.finished for request in requests),
         steps=num_steps,
-        idle_steps=run.idle_steps,
-        scheduled_tokens=run.scheduled_tokens,
-        prefill_tokens=run.prefill_tokens,
-        decode_tokens=run.scheduled_tokens - run.prefill_tokens - run.recomputed_tokens - run.rejected_tokens,
-        recomputed_tokens=run.recomputed_tokens,
-        rejected_draft_tokens=run.rejected_tokens,
-        cached_tokens=run.cached_tokens,
-        generated_tokens=run.generated_tokens,
+        **{name: getattr(run, name) for name in SUMS},
         budget=budget,
         budget_used_permille=run.scheduled_tokens * 1000 // busy_tokens if busy_tokens else None,
-        preemptions=run.preemptions,
-        waiting_max=run.waiting_max,
         waiting_mean_thousandths=run.waiting_sum * 1000 // max(num_steps, 1),
-        running_max=run.running_max,
         running_mean_thousandths=run.running_sum * 1000 // max(num_steps, 1),
-        ttft_steps=percentiles(run.steps_until(run.first_token)),
-        e2e_steps=percentiles(run.steps_until(run.last_token)),
-        duration_us=run.end_us if arrivals_us else None,
-        ttft_us=percentiles(_us_until(run.first_token, arrivals_us)),
-        e2e_us=percentiles(_us_until(run.last_token, arrivals_us)),
+        ttft_steps=_known(_steps_until(request.first_token, request) for request in requests),
+        itl_steps=percentiles(run.itl_steps),
+        e2e_steps=_known(_steps_until(request.finished, request) for request in requests),
+        duration_us=run.end_us if in_time else None,
+        ttft_us=_known(time.ttft for time in times),
+        itl_us=percentiles(run.itl_us) if in_time else None,
+        e2e_us=_known(time.e2el for time in times),
+        goodput=_goodput(times, run.end_us, objectives) if in_time and objectives else None,
         warnings=trace.warnings,
     )
 
 
-class _Moment(NamedTuple):
-    """A step, and in scenarios in time when it ended."""
+SUMS = (
+    *("idle_steps", "scheduled_tokens", "prefill_tokens", "decode_tokens", "recomputed_tokens"),
+    *("rejected_draft_tokens", "cached_tokens", "generated_tokens", "preemptions", "waiting_max", "running_max"),
+)
+"""Fields of a summary that are those of the tally."""
 
-    step: int
-    end_us: int
+
+def _count(values: Iterable[object]) -> int:
+    return sum(value is not None for value in values)
 
 
-def _arrivals_us(scenario: Scenario | None) -> dict[str, int]:
+def _budget(scenario: Scenario | None) -> int | None:
+    """Tokens that one step may hand out."""
     if scenario is None:
-        return {}
-    return {spec.id: spec.arrival_us for spec in scenario.requests if spec.arrival_us is not None}
+        return None
+    return scenario.config.max_num_scheduled_tokens or scenario.config.max_num_batched_tokens
 
 
-def _us_until(moments: dict[str, _Moment], arrivals_us: dict[str, int]) -> list[int]:
-    if not arrivals_us:
+def _tally(steps: Sequence[StepRecord]) -> Tally:
+    if isinstance(steps, LazySteps):
+        return tally_log(steps._log, len(steps))  # noqa: SLF001 - the log is all that there is until somebody looks
+    tally = Tally()
+    for record in steps:
+        tally.add(record)
+    return tally
+
+
+def _steps_until(moment: Moment | None, request: Progress) -> int | None:
+    """Steps from the arrival, if it was seen, to the moment, if it came, both included."""
+    if moment is None or request.first_seen is None:
+        return None
+    return moment.step - request.first_seen + 1
+
+
+def _known(values: Iterable[int | None]) -> Percentiles | None:
+    return percentiles(value for value in values if value is not None)
+
+
+class _Times(NamedTuple):
+    """What is in us about one request: from its arrival to its first and to its last token."""
+
+    ttft: int | None
+    e2el: int | None
+    num_outputs: int
+
+
+def _times(run: Tally, scenario: Scenario | None) -> list[_Times]:
+    """Of each request that was there; empty unless the scenario is in time."""
+    if scenario is None or not scenario.in_time:
         return []
-    return [moment.end_us - arrivals_us[request_id] for request_id, moment in moments.items()]
+    arrivals = {spec.id: spec.arrival_us or 0 for spec in scenario.requests}
+    return [
+        _Times(
+            request.first_token and request.first_token.end_us - arrivals[request_id],
+            request.finished and request.finished.end_us - arrivals[request_id],
+            request.num_outputs,
+        )
+        for request_id, request in run.requests.items()
+    ]
 
 
-class _Run:
-    """Sums over the steps of a run so far."""
-
-    def __init__(self) -> None:
-        self.idle_steps = 0
-        self.scheduled_tokens = self.prefill_tokens = self.recomputed_tokens = self.rejected_tokens = 0
-        self.cached_tokens = self.generated_tokens = self.preemptions = 0
-        self.waiting_max = self.waiting_sum = self.running_max = self.running_sum = 0
-        self.end_us = 0
-        self.first_seen: dict[str, int] = {}
-        self.first_token: dict[str, _Moment] = {}
-        self.last_token: dict[str, _Moment] = {}
-        # Tokens computed so far, without rejected drafts; and how many of them a preemption took away.
-        self._computed: dict[str, int] = {}
-        self._lost: dict[str, int] = {}
-
-    def add(self, record: StepRecord) -> None:
-        """Take in the next step."""
-        self.idle_steps += not record.scheduled
-        self.scheduled_tokens += sum(record.scheduled.values())
-        self.cached_tokens += sum(record.cached.values())
-        self.generated_tokens += sum(record.generated.values())
-        self._queues(record)
-        self._preempted(record)
-        self._computed_tokens(record)
-        if record.start_us is not None and record.step_us is not None and record.scheduled:
-            self.end_us = record.start_us + record.step_us
-        now = _Moment(record.step, self.end_us)
-        for request_id in record.generated:
-            self.first_token.setdefault(request_id, now)
-        for request_id in record.finished:
-            self.last_token[request_id] = now
-
-    def steps_until(self, moments: dict[str, _Moment]) -> list[int]:
-        """For each request that was seen to arrive the number of steps from there to its moment, both included."""
-        return [
-            moment.step - self.first_seen[request_id] + 1
-            for request_id, moment in moments.items()
-            if request_id in self.first_seen
-        ]
-
-    def _queues(self, record: StepRecord) -> None:
-        num_waiting, num_running = len(record.waiting), len(record.running)
-        self.waiting_max = max(self.waiting_max, num_waiting)
-        self.waiting_sum += num_waiting
-        self.running_max = max(self.running_max, num_running)
-        self.running_sum += num_running
-        for queue in (record.new, record.waiting):
-            for request_id in queue:
-                if request_id not in self.first_seen:
-                    self.first_seen[request_id] = record.step
-
-    def _preempted(self, record: StepRecord) -> None:
-        self.preemptions += len(record.preempted)
-        for request_id in record.preempted:
-            self._lost[request_id] = max(self._lost.get(request_id, 0), self._computed.get(request_id, 0))
-
-    def _computed_tokens(self, record: StepRecord) -> None:
-        for request_id, num_tokens in record.scheduled.items():
-            if request_id in self._lost:
-                start = record.computed[request_id] - num_tokens
-                again = min(max(self._lost[request_id] - start, 0), num_tokens)
-                self.recomputed_tokens += again
-                num_tokens -= again  # noqa: PLW2901 - what is left of it
-            if request_id not in self.first_token:
-                self.prefill_tokens += num_tokens
-        self._computed.update(record.computed)
-        for request_id, num_drafts in record.spec.items():
-            num_rejected = num_drafts - max(record.generated.get(request_id, 0) - 1, 0)
-            self.rejected_tokens += num_rejected
-            self._computed[request_id] = self._computed.get(request_id, 0) - num_rejected
+def _goodput(times: Iterable[_Times], duration_us: int, objectives: Objectives) -> Goodput:
+    good = sum(
+        time.ttft is not None and time.e2el is not None and objectives.met(time.ttft, time.e2el, time.num_outputs)
+        for time in times
+    )
+    return Goodput(*objectives, good, good * 10**9 // max(duration_us, 1))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..errors import ConfigError
 from .commands import run, tell
-from .options import parser
+from .options import parse
 
 BAD_INPUT = 2
 FAILED = 1
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _status(argv: Sequence[str] | None) -> int:
     status = 0
     try:
-        run(parser().parse_args(argv))
+        run(parse(sys.argv[1:] if argv is None else argv))
     except ConfigError as error:
         # What was printed before the fault stands before its message.
         sys.stdout.flush()

@@ -13,7 +13,7 @@ from ..engine import simulate
 from ..errors import ConfigError
 from ..importers import FORMATS, detect
 from ..importers.importer import MAX_LISTED, Imported
-from ..metrics import summarize
+from ..metrics import Objectives, summarize
 from ..onestep import onestep
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         case "import":
             import_file(options.format, options.file, options.rows)
         case "summary":
-            summary(options.files, options.json)
+            summary(options.files, options.json, options.goodput)
         case "diff":
             diff(options.file, options.config, options.json)
 
@@ -141,16 +141,27 @@ def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) ->
         tell(f"{file}: {len(warnings)} warnings in all")
 
 
-def summary(files: list[str], as_json: bool) -> None:
+def summary(files: list[str], as_json: bool, goodput: list[tuple[str, int]] | None) -> None:
     """Print a summary of each scenario or trace: tables with an empty line between, or a JSON object a line."""
+    objectives = _objectives(goodput)
     separator = ""
     for place, value in chain.from_iterable(map(read_values, files)):
-        text = _summary_of(place, value, as_json)
+        text = _summary_of(place, value, as_json, objectives)
         print(separator + text, end="", flush=True)
         separator = "" if as_json else "\n"
 
 
-def _summary_of(place: Place, value: Any, as_json: bool) -> str:
+def _objectives(goodput: list[tuple[str, int]] | None) -> Objectives | None:
+    if not goodput:
+        return None
+    names = [name for name, _ in goodput]
+    for name in Objectives._fields:
+        if names.count(name) > 1:
+            raise ConfigError("--goodput", f"{name.removesuffix('_us')} is given twice, must be given once")
+    return Objectives(**dict(goodput))
+
+
+def _summary_of(place: Place, value: Any, as_json: bool, objectives: Objectives | None) -> str:
     scenario = None
     if is_trace(value):
         run_trace = place.parse(parse_trace, value)
@@ -162,7 +173,7 @@ def _summary_of(place: Place, value: Any, as_json: bool) -> str:
         if as_json:
             return _json({"name": run_trace.name, **error._asdict()}) + "\n"
         return tables.refusal_table(run_trace.name, error.error, error.message)
-    result = summarize(run_trace, scenario)
+    result = summarize(run_trace, scenario, objectives)
     return _json(result.to_json()) + "\n" if as_json else tables.summary_table(result)
 
 

@@ -3,16 +3,18 @@
 import argparse
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
 from ..importers import FORMATS
+from ..metrics import Objectives
 from ..parameter import Parameter, shown
 from ..parameters import CONFIG, ONESTEP, REQUEST
 
 WIDTH = 79
+GOODPUT = "--goodput"
 VERSION = f"batchloom {__version__} (follows vLLM {VLLM_VERSION})"
 
 _SCENARIO = """\
@@ -66,6 +68,37 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is not allowed, must be an integer from 1")
     return value
+
+
+def objective(text: str) -> tuple[str, int]:
+    """The name of a field of `metrics.Objectives` and its value, from a word such as `ttft:200` or `tpot:12.5`."""
+    name, _, bound = text.partition(":")
+    match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,3}))?", bound)
+    field = f"{name}_us"
+    if field not in Objectives._fields or match is None:
+        names = " or ".join(f"{field.removesuffix('_us')}:MS" for field in Objectives._fields)
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not allowed, must be {names}")
+    return field, int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """What the command line asks for."""
+    return parser().parse_args(_one_by_one(argv))
+
+
+def _one_by_one(argv: Sequence[str]) -> list[str]:
+    """Give each objective its own `--goodput`, so that FILE may stand behind them as well as before."""
+    words: list[str] = []
+    follows = False
+    for word in argv:
+        if follows and re.match(r"\w{2,}:", word):
+            if words[-1] == GOODPUT:
+                words.pop()
+            words.append(f"{GOODPUT}={word}")
+        else:
+            words.append(word)
+            follows = word == GOODPUT
+    return words
 
 
 def parser() -> Parser:
@@ -164,11 +197,19 @@ def _add_summary(commands: "Commands[Parser]") -> None:
         "summary",
         "sum up scenarios or traces",
         "Run scenarios, or take traces, and print for each: steps, tokens, budget used,\n"
-        "preemptions, waiting, time to first token. Percentiles are by nearest rank.",
+        "preemptions, waiting, times to and between tokens. Percentiles are by nearest\n"
+        "rank.",
         "FILE is as for batchloom trace, or what that printed. A trace tells neither its\n"
         "budget nor arrivals in us; those are left open then.",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object a line")
+    command.add_argument(
+        GOODPUT,
+        action="append",
+        type=objective,
+        metavar="NAME:MS",
+        help="count the requests that keep ttft, tpot and e2el, in ms: --goodput ttft:200 tpot:50 e2el:3000",
+    )
     command.add_argument("files", nargs="+", metavar="FILE", help="scenarios or traces; - is standard input")
 
 

@@ -3,7 +3,7 @@
 import textwrap
 from itertools import islice
 
-from ..metrics import Percentiles, Summary
+from ..metrics import Goodput, Percentiles, Summary
 from ..onestep import coming_steps, onestep
 
 INDENT = "  "
@@ -52,15 +52,19 @@ def summary_table(summary: Summary) -> str:
     ]
     if summary.duration_us is not None:
         rows.append(("time", f"{_number(summary.duration_us)} us"))
+    if summary.goodput is not None:
+        rows.append(("goodput", _goodput(summary.goodput)))
     lines = [one_line(summary.name or "(no name)"), *(f"{INDENT}{name:<{LABEL_WIDTH}}{value}" for name, value in rows)]
     lines += ["", f"{INDENT}{'':<{LABEL_WIDTH}}" + "".join(f"{name:>16}" for name in Percentiles._fields)]
     lines += [
         _percentile_row("first token, steps", summary.ttft_steps),
+        _percentile_row("between tokens, steps", summary.itl_steps),
         _percentile_row("last token, steps", summary.e2e_steps),
     ]
     if summary.duration_us is not None:
         lines += [
             _percentile_row("first token, us", summary.ttft_us),
+            _percentile_row("between tokens, us", summary.itl_us),
             _percentile_row("last token, us", summary.e2e_us),
         ]
     return "\n".join([*lines, *_warnings(summary.warnings), ""])
@@ -83,7 +87,12 @@ def _budget_used(summary: Summary) -> str:
 
 
 def _queue(most: int, mean_thousandths: int) -> str:
-    return f"at most {_number(most)}, mean {_number(mean_thousandths // 1000)}.{mean_thousandths % 1000:03}"
+    return f"at most {_number(most)}, mean {_thousandths(mean_thousandths)}"
+
+
+def _goodput(goodput: Goodput) -> str:
+    a_second = _thousandths(goodput.per_second_thousandths)
+    return f"{_counted(goodput.requests, 'request')}, {a_second} a second"
 
 
 def _percentile_row(name: str, values: Percentiles | None) -> str:
@@ -106,6 +115,10 @@ def one_line(text: str) -> str:
     """`text` without line ends, cut to the width of a table."""
     line = " ".join(text.split())
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+
+
+def _thousandths(value: int) -> str:
+    return f"{_number(value // 1000)}.{value % 1000:03}"
 
 
 def _number(value: int) -> str:

@@ -16,6 +16,7 @@ SENTENCES = {
     "encoder_cache": "the next image does not fit into the encoder cache",
     "chunked_mm_input_off": "the next image may not be cut, and the tokens left do not cover it",
     "encoder_mismatch": "its image has the hash of one of another length",
+    "beyond_prompt": "an image beyond its prompt took it past its known tokens, it lacks nothing now",
     "max_loras": "as many adapters are in use as may, and it wants another one",
     "spec_padding": "it runs with its draft slots filled up or not at all, and they do not fit",
     "model_len": "the sequence has reached max_model_len",

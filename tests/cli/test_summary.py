@@ -37,10 +37,13 @@ SIX_STEPS_SUMMARY = {
     "running_max": 3,
     "running_mean_thousandths": 2166,
     "ttft_steps": {"p50": 2, "p90": 2, "p99": 2},
+    "itl_steps": {"p50": 1, "p90": 1, "p99": 1},
     "e2e_steps": {"p50": 4, "p90": 5, "p99": 5},
     "duration_us": None,
     "ttft_us": None,
+    "itl_us": None,
     "e2e_us": None,
+    "goodput": None,
     "warnings": [],
 }
 REFUSED = {"name": "no", "config": {"max_num_batched_tokens": 8, "max_num_seqs": 9}, "requests": []}
@@ -165,6 +168,7 @@ def test_table(cli):
         "\n"
         "                                     p50             p90             p99\n"
         "  first token, steps                   2               2               2\n"
+        "  between tokens, steps                1               1               1\n"
         "  last token, steps                    4               5               5\n"
     )
 
@@ -229,3 +233,50 @@ def test_a_trace_that_begins_in_the_middle(cli):
     text = json.dumps({"name": "m", "outcome": "finished", "unfinished": [], "steps": [step]})
     (summary,) = cli("summary", "--json", "-", stdin=text.encode()).values
     assert (summary["steps"], summary["finished"], summary["ttft_steps"]) == (1, 1, None)
+
+
+TIMED = json.dumps({"name": "t", "requests": [request("A", 64, 3, arrival_us=0), request("B", 64, 1, arrival_us=9**6)]})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-", "--goodput", "ttft:6", "tpot:4.922", "e2el:3000"),
+        ("--goodput", "ttft:6", "tpot:4.922", "e2el:3000", "-"),
+        ("--goodput", "ttft:6", "--goodput=tpot:4.922", "-", "--goodput", "e2el:3000"),
+    ],
+)
+def test_goodput(cli, words):
+    (summary,) = cli("summary", "--json", *words, stdin=TIMED.encode()).values
+    assert summary["goodput"] == {
+        "ttft_us": 6000,
+        "tpot_us": 4922,
+        "e2el_us": 3_000_000,
+        "requests": 2,
+        "per_second_thousandths": 2 * 10**9 // (9**6 + 5503),
+    }
+    table = cli("summary", *words, stdin=TIMED.encode()).out
+    assert "  goodput               2 requests, 3.724 a second\n" in table
+    assert "  between tokens, us               4,922           4,922           4,922\n" in table
+
+
+def test_no_goodput_without_time(cli):
+    (summary,) = cli("summary", "--json", "-", "--goodput", "ttft:6", stdin=json.dumps(SIX_STEPS).encode()).values
+    assert summary == SIX_STEPS_SUMMARY
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["ttft"], '"ttft" is not allowed, must be ttft:MS or tpot:MS or e2el:MS'),
+        (["ttft:fast"], '"ttft:fast" is not allowed, must be ttft:MS or '),
+        (["itl:5"], '"itl:5" is not allowed, must be ttft:MS or '),
+        (["ttft:-1"], '"ttft:-1" is not allowed, must be ttft:MS or '),
+        (["ttft:1", "ttft:2"], "ttft is given twice, must be given once"),
+    ],
+)
+def test_objectives_that_are_none(cli, words, problem):
+    done = cli("summary", "-", "--goodput", *words, stdin=TIMED.encode())
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "--goodput: " in done.err
+    assert problem in done.err
