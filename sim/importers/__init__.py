@@ -3,9 +3,12 @@
 from ..errors import ConfigError
 from ..parameters import shown
 from .azure import AZURE
+from .burstgpt import BURSTGPT
 from .importer import Importer
+from .mooncake import MOONCAKE
+from .vidur import VIDUR
 
-FORMATS: dict[str, Importer] = {importer.name: importer for importer in (AZURE,)}
+FORMATS: dict[str, Importer] = {importer.name: importer for importer in (AZURE, MOONCAKE, BURSTGPT, VIDUR)}
 """Every format by its name, in the order in which they are tried."""
 
 

@@ -177,8 +177,9 @@ def test_nothing_to_import(cli, file, content, problem):
 
 def test_auto_names_what_it_knows(cli):
     done = cli("import", "auto", "-", stdin=b"a,b\n1,2\n")
-    assert (done.status, done.err) == (2, 'batchloom: <stdin>: the format of "a,b" is not known, must be azure\n')
-    assert cli("import", "auto", "-").err == "batchloom: <stdin>: is empty, must hold rows of azure\n"
+    names = " or ".join(FORMATS)
+    assert (done.status, done.err) == (2, f'batchloom: <stdin>: the format of "a,b" is not known, must be {names}\n')
+    assert cli("import", "auto", "-").err == f"batchloom: <stdin>: is empty, must hold rows of {names}\n"
 
 
 def test_every_format_is_detected_by_itself_and_listed(cli):

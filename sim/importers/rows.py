@@ -1,0 +1,132 @@
+"""What importers of requests share: cells of CSV, times in exact integers, rows in order of arrival."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError
+from ..parameters import MAX_ARRIVAL_US, shown
+from .importer import Imported
+
+NS_PER_US = 1_000
+
+CONFIG = {"max_num_batched_tokens": 8192, "max_num_seqs": 256, "max_model_len": 32768, "num_gpu_blocks": 20000}
+"""A server for chat on one large GPU; traces do not tell how theirs were set."""
+
+_SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+
+
+class Row(NamedTuple):
+    """A request as a trace has it; `more` are further keys of a scenario's request."""
+
+    ns: int
+    prompt_tokens: int
+    output_tokens: int
+    more: Mapping[str, Any] = {}
+
+
+def read_rows(
+    imported: Imported, lines: Iterable[tuple[int, str]], rows: int | None, parse: Callable[[str], Row], time: str
+) -> None:
+    """Fill `imported` with requests in order of arrival, the first at 0; rows with the same time in their order.
+
+    Args:
+        imported: what is filled.
+        lines: the lines of a file with their numbers, those with rows.
+        rows: how many rows to read; `None` for all.
+        parse: makes a row of a line, or raises `ConfigError`, and then the line is left out.
+        time: the name of the field with the time, for messages.
+
+    Raises:
+        ConfigError: no row that can be used.
+    """
+    found: list[tuple[Row, int]] = []
+    for number, line in lines:
+        if not line.strip():
+            continue
+        if imported.rows == rows:
+            break
+        imported.rows += 1
+        try:
+            found.append((parse(line), number))
+        except ConfigError as error:
+            imported.leave_out(number, str(error))
+    found.sort(key=lambda item: item[0].ns)
+    for row, number in found:
+        arrival_us = (row.ns - found[0][0].ns) // NS_PER_US
+        if arrival_us > MAX_ARRIVAL_US:
+            why = f"{time}: {arrival_us} us after the first arrival, must be at most {MAX_ARRIVAL_US}"
+            imported.leave_out(number, why)
+            continue
+        request = {"id": f"r{len(imported.requests)}", "arrival_us": arrival_us}
+        request |= {"prompt_tokens": row.prompt_tokens, "output_tokens": row.output_tokens, **row.more}
+        imported.requests.append(request)
+    if not imported.requests:
+        why = f"; line {imported.left_out[0].line}: {imported.left_out[0].why}" if imported.left_out else ""
+        raise ConfigError("", f"no row can be used, {imported.rows} were read{why}")
+
+
+def read_csv(
+    imported: Imported,
+    lines: Iterable[str],
+    rows: int | None,
+    columns: Sequence[str],
+    parse: Callable[[Mapping[str, str]], Row],
+    others: Sequence[str] = (),
+) -> None:
+    """Fill `imported` from CSV with a header.
+
+    Args:
+        imported: what is filled.
+        lines: the file, header first.
+        rows: how many rows to read; `None` for all.
+        columns: those that the header must name, the one with the time first.
+        parse: makes a row of the texts by column.
+        others: columns that are understood and not needed.
+
+    Raises:
+        ConfigError: no header, or no row that can be used.
+    """
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    number, line = next(numbered, (0, ""))
+    if not number:
+        raise ConfigError("", f"is empty, must begin with {','.join(columns)}")
+    header = cells(line) or []
+    for name in columns:
+        if header.count(name) != 1:
+            problem = f"{shown(line.strip())} is no header, must name {', '.join(columns)} once each"
+            raise ConfigError(str(number), problem)
+    imported.unknown = [name for name in header if name not in columns and name not in others]
+    read_rows(imported, numbered, rows, lambda text: parse(_by_column(text, header)), columns[0])
+
+
+def _by_column(line: str, header: list[str]) -> dict[str, str]:
+    found = cells(line)
+    if found is None:
+        raise ConfigError("", f"{shown(line.strip())} is not CSV")
+    if len(found) != len(header):
+        raise ConfigError("", f"{len(found)} columns in {shown(line.strip())}, must be {len(header)}")
+    return dict(zip(header, found, strict=True))
+
+
+def cells(line: str) -> list[str] | None:
+    """The cells of a line of CSV without the space around them; `None` if it is none."""
+    try:
+        rows = list(csv.reader([line.rstrip("\r\n")], strict=True))
+    except csv.Error:
+        return None
+    return [cell.strip() for cell in rows[0]] if rows else []
+
+
+def seconds_field(row: Mapping[str, str], column: str) -> int:
+    """A time in seconds as ns, cut to whole ones, without going through floating point.
+
+    Raises:
+        ConfigError: no such number.
+    """
+    text = row[column]
+    if not _SECONDS.fullmatch(text):
+        raise ConfigError(column, f"{shown(text)} is not allowed, must be seconds such as 4.314579")
+    return int(Decimal(text).scaleb(9))
