@@ -299,6 +299,8 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["one-step"].render(FIGURES["one-step"].check(values), words)
         for budget in (8, 11, 40):
             FIGURES["budgets"].render({"B": budget}, words)
+        for tail in (2, 10):
+            FIGURES["batching"].render({"tail": tail}, words)
         for step in range(6):
             FIGURES["six-steps"].render({"step": step}, words)
     assert asked == set(read_messages("en"))
