@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from babel.messages.pofile import read_po
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -49,6 +50,9 @@ SCRIPT_WORDS: dict[str, tuple[str, ...]] = {
     "used.default": (),
 }
 """Words that scripts fill in, each with its placeholders; the page carries them in a `<template>`."""
+
+ABSOLUTE = ("sitemap.xml", "robots.txt", "feed.xml")
+"""Files that need the site's own address."""
 
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 BOOT = "boot.mjs"
@@ -89,11 +93,14 @@ class Pages:
     Args:
         out: the folder of the site.
         catalogs: the messages of the figures by language.
+        base: the site's address, ending in a slash; without one, nothing is written that must be absolute.
     """
 
-    def __init__(self, out: Path, catalogs: Catalogs) -> None:
+    def __init__(self, out: Path, catalogs: Catalogs, base: str = "") -> None:
         page_words = read_catalogs("page.")
-        self.out = out
+        self.out, self.base = out, base
+        self.addresses: list[str] = []
+        self.results: dict[tuple[str, str], str] = {}
         self.words = {name: Words(name, catalogs[name] | page_words[name]) for name in LANGUAGES}
         self.markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
         self.jinja = Environment(
@@ -109,6 +116,7 @@ class Pages:
             "version": __version__,
             "vllm_version": VLLM_VERSION,
             "policy": POLICY,
+            "base": base,
             "modules": sorted(path.name for path in (SITE / "assets").glob("*.mjs") if path.name != BOOT),
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
@@ -123,6 +131,18 @@ class Pages:
             files = sorted((SITE / "content" / language).iterdir())
             chapters = [self._chapter(f"{language}/{file.name}", page) for file in files]
             self._write(f"{language}/index.html", "explainer.html", chapters=chapters, **page)
+            self._write_embeds(language)
+        self._write("404.html", "404.html", icon=_data_address(SITE / "assets" / "icon.svg"))
+        if self.base:
+            for name in ABSOLUTE:
+                self._write(name, name, addresses=self.addresses, releases=read_releases())
+
+    def _write_embeds(self, language: str) -> None:
+        """Every figure alone."""
+        page: dict[str, object] = {"root": "../../../", "language": language, "words": self.words[language]}
+        for name in FIGURES:
+            html = self._figure(name, page | {"is_embed": True})
+            self._write(f"{language}/embed/{name}/index.html", "embed.html", name=name, figure_html=html, **page)
 
     def _chapter(self, path: str, page: dict[str, object]) -> str:
         """One chapter as HTML. Its figures are put in last: their HTML is no Markdown."""
@@ -136,16 +156,35 @@ class Pages:
         if name not in FIGURES:
             raise BuildError(f"no figure {name!r}, there are {', '.join(FIGURES)}")
         figure, words = FIGURES[name], self.words[str(page["language"])]
-        result = figure.render(figure.check(figure.defaults), words)
-        return self._render("figure.html", {**page, "name": name, "form": figure.form(words), "result": result}).strip()
+        if (name, words.language) not in self.results:
+            self.results[name, words.language] = figure.render(figure.check(figure.defaults), words)
+        parts = {"name": name, "form": figure.form(words), "result": self.results[name, words.language]}
+        return self._render("figure.html", {"is_embed": False, **page, **parts}).strip()
 
     def _render(self, template: str, values: dict[str, object]) -> str:
         return self.jinja.get_template(template).render(values)
 
     def _write(self, path: str, template: str, **values: object) -> None:
+        address = path.removesuffix("index.html")
+        if path != address and "/embed/" not in path:
+            self.addresses.append(address)
         target = self.out / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        values |= {"address": address, "place": address.partition("/")[2]}
         target.write_text(self._render(template, values), encoding="utf-8")
+
+
+def read_releases() -> list[tuple[str, str, str]]:
+    """The releases of CHANGELOG.md that have a date: version, date, and what changed as HTML."""
+    parts = re.split(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    releases = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    markdown = MarkdownIt("commonmark")
+    return [(name, day, markdown.render(text)) for name, day, text in releases if re.fullmatch(r"[\d-]{10}", day)]
+
+
+def _data_address(path: Path) -> str:
+    """A file as an address that holds all of it."""
+    return "data:image/svg+xml," + quote(path.read_text("utf-8"))
 
 
 # ---------------------------------------------------------------- the simulator for the browser
@@ -228,23 +267,39 @@ def _copy(sources: list[Path], target: Path) -> None:
 # ---------------------------------------------------------------- all of it
 
 
-def build(out: Path) -> None:
-    """Write the whole site into `out`; what an earlier build left there is replaced."""
+def build(out: Path, base: str = "") -> None:
+    """Write the whole site into `out`, for the address `base` if given; what an earlier build left is replaced."""
     for name in (*LANGUAGES, "assets", "vendor"):
         shutil.rmtree(out / name, ignore_errors=True)
+    for name in ABSOLUTE:
+        (out / name).unlink(missing_ok=True)
     catalogs = read_catalogs("")
     write_runtime(out, catalogs)
     _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
-    Pages(out, catalogs).write()
+    Pages(out, catalogs, base).write()
+
+
+def base_url(text: str) -> str:
+    """The address of a site, ending in a slash."""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the address of a site, like https://example.org/batchloom/")
+    return text.rstrip("/") + "/"
 
 
 def main() -> int:
     """The command line of the build."""
     parser = argparse.ArgumentParser(description="Write the static site of Batchloom.")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write, made if need be")
-    out = parser.parse_args().out
+    parser.add_argument(
+        "--base-url",
+        type=base_url,
+        metavar="URL",
+        help="the address where the site will be: adds what must name it (canonical links, previews, sitemap, feed)",
+    )
+    arguments = parser.parse_args()
     try:
-        build(out)
+        build(arguments.out, arguments.base_url or "")
     except (BuildError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1

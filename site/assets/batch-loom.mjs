@@ -105,7 +105,12 @@ export class BatchLoom extends HTMLElement {
   #speak() {
     if (!this.isCurrent) return;
     if (this.#player.isPlaying) return this.#speakSoon();
-    this.#spoken.textContent = this.#result.querySelector('[data-part="why"]')?.textContent ?? "";
+    this.say(this.#result.querySelector('[data-part="why"]')?.textContent ?? "");
+  }
+
+  /** Puts a sentence into the figure's one live region. */
+  say(text) {
+    this.#spoken.textContent = text;
   }
 
   /** One message and one swap. Returns what was refused, if it was. */

@@ -1,6 +1,8 @@
 // The page around the figures: starts the engine once the page is painted, and tells how it is.
 
+import { keepAddress } from "./address.mjs";
 import { BatchLoom } from "./batch-loom.mjs";
+import { offerEmbeds } from "./embed.mjs";
 import { Refused, startEngine } from "./engine.mjs";
 import { applyQuery } from "./query.mjs";
 
@@ -15,6 +17,7 @@ const ready = live.then(() => undefined);
 ready.catch(() => {}); // a host that does not ask is not told by an error in the console
 
 async function ask(message) {
+  start();
   const call = await live;
   try {
     return await call(message);
@@ -45,7 +48,9 @@ function showProgress({ stage, got, total }) {
   for (const words of document.querySelectorAll("[data-stage]")) words.hidden = words.dataset.stage !== stage;
 }
 
+/** Starts the engine, once. */
 async function start() {
+  if (html.dataset.engine !== "static") return;
   setState("loading");
   try {
     const { call, died } = await startEngine(showProgress);
@@ -72,6 +77,15 @@ function whenIdle(act) {
   requestAnimationFrame(() => idle(act, { timeout: 2000 }));
 }
 
+/** When a figure is touched or gets the focus, or when it is changed, also by the query string, and can be seen. */
+function onFirstUse(act) {
+  for (const figure of figures) {
+    for (const kind of ["pointerdown", "focusin"]) figure.addEventListener(kind, act);
+    const seen = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && act());
+    figure.form.addEventListener("input", () => seen.observe(figure), { once: true });
+  }
+}
+
 // ---------------------------------------------------------------- the page's own controls
 
 function showNotices(notices) {
@@ -93,16 +107,14 @@ function followTheme(select) {
   });
 }
 
-/** The same page in the other language keeps the query string and the place. */
-function keepAddress() {
-  for (const link of document.querySelectorAll("a[data-keep-address]")) {
-    link.search = location.search;
-    link.hash = location.hash;
-  }
+function begin() {
+  if (html.dataset.engine === "failed") return giveUp(new Error("this frame is sandboxed")); // embed.js has told it
+  if (html.dataset.start === "use") onFirstUse(start);
+  showNotices(applyQuery(location.search, figures));
+  if (html.dataset.start !== "use") whenIdle(start);
 }
 
-showNotices(applyQuery(location.search, figures));
+begin();
 document.querySelectorAll("select[data-theme-choice]").forEach(followTheme);
-keepAddress();
-addEventListener("hashchange", keepAddress);
-whenIdle(start);
+keepAddress(figures);
+offerEmbeds(figures);

@@ -39,9 +39,12 @@ function applyPreset(given, figures) {
   return word("notice.bad", { name: "scenario", given, allowed: choices, used: word("used.default") });
 }
 
-function applyValue(given, figures, name) {
-  const concerned = figures.filter((figure) => controlsOf(figure.form).has(name));
-  if (concerned.length === 0) return word("notice.unknown", { name, given });
+/** `name` is that of a control, in all figures that have it, or `figure.control`. */
+function applyValue(given, figures, fullName) {
+  const [, own, name] = /^(?:([^.]*)\.)?(.*)$/s.exec(fullName);
+  const isMeant = (figure) => own === undefined || figure.getAttribute("figure") === own;
+  const concerned = figures.filter((figure) => isMeant(figure) && controlsOf(figure.form).has(name));
+  if (concerned.length === 0) return word("notice.unknown", { name: fullName, given });
   let refusing = null;
   const used = new Set(); // figures with the same control may start with different values
   for (const figure of concerned) {
@@ -72,10 +75,14 @@ function hideParts(given, figures) {
   );
 }
 
-/** Locked controls stay visible and cannot be changed. */
+/** Locked controls stay visible and cannot be changed, nor by the buttons that move them. */
 function lockControls(given, figures) {
   return each("lock", given, (name) =>
-    figures.flatMap((figure) => controlsOf(figure.form).get(name) ?? []).map((control) => { control.disabled = true; }),
+    figures.flatMap(({ form }) => {
+      const moved = `[data-for="${CSS.escape(name)}"], [data-play="${CSS.escape(name)}"]`;
+      const locked = controlsOf(form).get(name) ?? [];
+      return locked.length > 0 ? [...locked, ...form.querySelectorAll(`button:is(${moved})`)] : [];
+    }).map((control) => { control.disabled = true; }),
   );
 }
 
