@@ -20,6 +20,7 @@ from ..trace import Trace
 from . import tables
 from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
+from .sweep import first_line, sweep
 from .traces import is_trace, parse_trace
 
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     """Do what the command line asks for.
 
     Args:
-        options: what `options.parser()` made of it.
+        options: what `options.parse()` made of it.
 
     Raises:
         ConfigError: at the first fault in the input.
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> None:
             summary(options.files, options.json, options.goodput)
         case "diff":
             diff(options.file, options.config, options.json)
+        case "sweep":
+            sweep(options, imported_document)
 
 
 def trace(files: list[str], explain: bool, max_steps: int | None) -> None:
@@ -99,6 +102,10 @@ def one_step(options: argparse.Namespace) -> None:
 
 def import_file(file_format: str, file: str, rows: int | None) -> None:
     """Print the scenario that a file of another tool stands for, and tell what had to be left out."""
+    print(_json(_document(file_format, file, rows)))
+
+
+def _document(file_format: str, file: str, rows: int | None) -> dict[str, Any]:
     place = Place(file_name(file))
     with opened(file) as stream:
         # What is not UTF-8 spoils its row, not the file.
@@ -111,7 +118,15 @@ def import_file(file_format: str, file: str, rows: int | None) -> None:
     document = imported.to_scenario(name)
     scenario = place.parse(parse_scenario, document)
     _tell_what_is_left_out(place.file, imported, scenario)
-    print(_json(document))
+    return document
+
+
+def imported_document(file: str) -> dict[str, Any] | None:
+    """The scenario that a file of another tool stands for, whatever the tool; `None` if it is of none."""
+    line = first_line(file)
+    if not any(importer.detect(line) for importer in FORMATS.values()):
+        return None
+    return _document("auto", file, None)
 
 
 def _imported(file_format: str, lines: Iterator[str], rows: int | None) -> Imported:

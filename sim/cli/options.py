@@ -111,6 +111,7 @@ def parser() -> Parser:
     _add_import(commands)
     _add_summary(commands)
     _add_diff(commands)
+    _add_sweep(commands)
     return whole
 
 
@@ -227,6 +228,28 @@ def _add_diff(commands: "Commands[Parser]") -> None:
     command.add_argument("--config", action="append", required=True, metavar="KEY=VALUE", help=help_text)
     command.add_argument("--json", action="store_true", help="print one JSON object a line")
     command.add_argument("file", metavar="FILE", help="scenarios; - is standard input")
+
+
+def _add_sweep(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "sweep",
+        "run a scenario under many settings",
+        "Run one scenario with every combination of values, on all cores or on a cluster.\n"
+        "Prints one line of CSV a run. Needs the packages joblib and numpy.",
+        "FILE holds one scenario, or is a trace that batchloom import knows. KEY is one of a\n"
+        "configuration, see batchloom trace --help, or rate: how many times faster the\n"
+        "requests arrive. Values: max_num_seqs=64,128,256 or max_num_seqs=64:256:64.\n"
+        "With -o a sweep that was killed goes on where it was; until it is complete, its\n"
+        "finished runs are in a file beside OUT.",
+    )
+    command.add_argument("file", metavar="FILE", help="a scenario or a trace of requests; - is standard input")
+    command.add_argument("--vary", action="append", required=True, metavar="KEY=...", help="an axis, once for each key")
+    text = "runs of each combination; from the second on with the requests in another order"
+    command.add_argument("--replicas", type=positive, default=1, metavar="N", help=text)
+    command.add_argument("--jobs", type=positive, default=-1, metavar="N", help="processes (default: one a core)")
+    command.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of a Dask scheduler")
+    command.add_argument("-o", "--output", metavar="OUT", help="write OUT.csv or OUT.parquet")
 
 
 def _described(table: Iterable[Parameter]) -> str:

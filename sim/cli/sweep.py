@@ -1,0 +1,84 @@
+"""`sweep`: one scenario under many settings."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..errors import ConfigError
+from ..parameter import shown
+from ..scenario import parse_scenario
+from .documents import BOM, opened, read_values
+
+BAR_WIDTH = 30
+SUFFIXES = (".csv", ".parquet")
+
+
+def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] | None]) -> None:
+    """Run every point, print or write the table.
+
+    Args:
+        options: `file`, `vary`, `replicas`, `jobs`, `dask`, `output`.
+        imported: makes a scenario of a file of another tool; `None` if the file is none.
+
+    Raises:
+        ConfigError: something about these, or a package that is needed is missing.
+    """
+    try:
+        from ..sweep import points, progress, run, table  # noqa: PLC0415 - the only command that needs packages
+    except ImportError as error:
+        raise ConfigError("sweep", f"needs the package {error.name}: pip install joblib numpy") from None
+    output = None if options.output is None else Path(options.output)
+    if output is not None and output.suffix not in SUFFIXES:
+        raise ConfigError("-o", f"{shown(output.name)} is not allowed, must end in {' or '.join(SUFFIXES)}")
+    if output is not None and output.suffix == ".parquet":
+        table.need_parquet()
+    todo = points.points_of(points.parse_axes(options.vary), options.replicas)
+    document = _document(options.file, imported)
+    path = None if output is None else output.with_name(output.name + ".progress")
+    kept = progress.Progress(path, points.key_of(document, todo))
+    bar = _bar(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else None
+    results = run.sweep(document, todo, kept, jobs=options.jobs, dask=options.dask, report=bar)
+    array = table.to_array(todo, results)
+    if output is None:
+        print(table.to_csv(array), end="")
+    elif output.suffix == ".csv":
+        output.write_text(table.to_csv(array), encoding="utf-8", newline="")
+    else:
+        table.write_parquet(array, output)
+    kept.remove()
+
+
+def _document(file: str, imported: Callable[[str], dict[str, Any] | None]) -> dict[str, Any]:
+    """The one scenario of a file, as it stands there."""
+    found = imported(file)
+    if found is not None:
+        return found
+    values: Iterator[Any] = read_values(file)
+    place, value = next(values)
+    place.parse(parse_scenario, value)
+    for other, _ in values:
+        raise other.fault(ConfigError("", "a second scenario, a sweep is of one"))
+    assert isinstance(value, dict)
+    return value
+
+
+def first_line(file: str) -> str:
+    """The first line of a file that is not empty; nothing of standard input, which can be read only once."""
+    if file == "-":
+        return ""
+    with opened(file) as stream:
+        lines = (line.removeprefix(BOM).decode(errors="replace") for line in stream)
+        return next((line for line in lines if line.strip()), "")
+
+
+def _bar(stream: TextIO) -> Callable[[int, int], None]:
+    """Draws how far it is, on one line of a terminal."""
+
+    def draw(done: int, count: int) -> None:
+        full = BAR_WIDTH * done // count
+        end = "\n" if done == count else ""
+        print(f"\r[{'#' * full}{'.' * (BAR_WIDTH - full)}] {done} of {count}", end=end, file=stream, flush=True)
+
+    return draw
