@@ -301,6 +301,8 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["budgets"].render({"B": budget}, words)
         for tail in (2, 10):
             FIGURES["batching"].render({"tail": tail}, words)
+        for density, budget in ((24, "512"), (24, "2048"), (1, "2048")):
+            FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)
         for step in range(6):
             FIGURES["six-steps"].render({"step": step}, words)
     assert asked == set(read_messages("en"))
