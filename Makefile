@@ -8,7 +8,7 @@ RUN = .venv/bin/python
 SETUP = @sh scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build serve lint test clean
+.PHONY: help setup build serve lint test bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ lint: setup ## check style and types
 test: lint ## check everything, in a real browser too
 	$(SETUP) chromium
 	@$(RUN) -m pytest
+
+bench: setup ## measure the simulator, beside the real scheduler with ORACLE_VENV=, an hour of AZURE=
+	@$(RUN) -m benchmarks.scheduler $(if $(AZURE),--azure "$(AZURE)")
 
 clean: ## remove all that was made here
 	rm -rf .venv node_modules dist .setup.log .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,72 @@
+"""One run of the simulator in a process of its own, so that its memory is its own.
+
+JSON on standard input: `{"scenario", "driver"}`; a measurement on standard output.
+"""
+
+import gc
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sim.engine import simulate
+from sim.scenario import parse_scenario
+from sim.trace import Trace
+
+ROOT = Path(__file__).resolve().parent.parent
+NUM_OPENED = 2000
+MOST_STEPS_TO_COUNT = 20_000
+
+
+def in_own_process(scenario: dict[str, Any], driver: str = "auto") -> dict[str, Any]:
+    """Measure one run in a new process."""
+    question = json.dumps({"scenario": scenario, "driver": driver})
+    command = [sys.executable, "-m", "benchmarks.once"]
+    done = subprocess.run(command, input=question, capture_output=True, text=True, check=True, cwd=ROOT)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def measure(document: dict[str, Any], driver: str) -> dict[str, Any]:
+    """CPU time and memory of `simulate`, and the time to open a step of its trace.
+
+    CPU time, because others use the machine too.
+    """
+    scenario = parse_scenario(document)
+    gc.collect()
+    before = peak_bytes()
+    start = time.process_time()
+    trace = simulate(scenario, driver=driver)
+    seconds = time.process_time() - start
+    found = {"seconds": seconds, "bytes": peak_bytes() - before, "peak_bytes": peak_bytes(), "steps": len(trace.steps)}
+    if len(trace.steps) <= MOST_STEPS_TO_COUNT:
+        found["request_steps"] = sum(len(record.scheduled) for record in trace.steps)
+    return found | opened(trace)
+
+
+def opened(trace: Trace) -> dict[str, float]:
+    """Seconds to open steps anywhere: the first, with which an index is made, then median and longest."""
+    chance = random.Random(1)
+    times = []
+    for _ in range(NUM_OPENED + 1):
+        index = chance.randrange(len(trace.steps))
+        start = time.process_time()
+        trace.steps[index]
+        times.append(time.process_time() - start)
+    return {"open_first": times[0], "open_median": median(times[1:]), "open_max": max(times[1:])}
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    json.dump(measure(asked["scenario"], asked["driver"]), sys.stdout)
