@@ -24,6 +24,7 @@ from markupsafe import Markup
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.words import Words
+from sim.parameters import CONFIG, by_name
 
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "site"
@@ -60,6 +61,10 @@ BOOT = "boot.mjs"
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
+
+
+HEADING = re.compile(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', re.DOTALL)
+"""A chapter's id and title, for the table of contents; the first one has its own place."""
 
 
 class BuildError(Exception):
@@ -121,6 +126,7 @@ class Pages:
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
+            "parameters": by_name(CONFIG),
         }
 
     def write(self) -> None:
@@ -130,7 +136,8 @@ class Pages:
             page = {"root": "../", "language": language, "words": self.words[language]}
             files = sorted((SITE / "content" / language).iterdir())
             chapters = [self._chapter(f"{language}/{file.name}", page) for file in files]
-            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, **page)
+            contents = [heading for chapter in chapters for heading in HEADING.findall(chapter)]
+            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, contents=contents, **page)
             self._write_embeds(language)
         self._write("404.html", "404.html", icon=_data_address(SITE / "assets" / "icon.svg"))
         if self.base:
