@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from scripts.snapshot import SnapshotError, make_snapshot
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.words import Words
@@ -241,7 +242,7 @@ def pack_simulator(target: Path, catalogs: Catalogs) -> None:
 # ---------------------------------------------------------------- Python for the browser
 
 
-def write_runtime(out: Path, catalogs: Catalogs) -> None:
+def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
     pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core"
     for package in (pyodide, pyscript):
@@ -256,10 +257,13 @@ def write_runtime(out: Path, catalogs: Catalogs) -> None:
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
     pack_simulator(target / "sim.zip", catalogs)
     lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())
-    sizes = {name: (target / name).stat().st_size for name in (*COUNTED_FILES, "sim.zip")}
+    snapshot = make_snapshot(pyodide, target) if with_snapshot else None
+    counted = (*COUNTED_FILES, "sim.zip", *((snapshot.name,) if snapshot else ()))
+    sizes = {name: (target / name).stat().st_size for name in counted}
     lines = (
         "// Written by build.py: what boot.mjs has to know.",
         f"export const BYTES = {json.dumps(sizes)};",
+        f"export const SNAPSHOT = {json.dumps(snapshot and snapshot._asdict())};",
         f"export const LOCK = {json.dumps(json.dumps({'info': lock['info'], 'packages': {}}))};",
     )
     (target / "runtime.mjs").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -274,14 +278,14 @@ def _copy(sources: list[Path], target: Path) -> None:
 # ---------------------------------------------------------------- all of it
 
 
-def build(out: Path, base: str = "") -> None:
+def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     """Write the whole site into `out`, for the address `base` if given; what an earlier build left is replaced."""
     for name in (*LANGUAGES, "assets", "vendor"):
         shutil.rmtree(out / name, ignore_errors=True)
     for name in ABSOLUTE:
         (out / name).unlink(missing_ok=True)
     catalogs = read_catalogs("")
-    write_runtime(out, catalogs)
+    write_runtime(out, catalogs, with_snapshot=with_snapshot)
     _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
     Pages(out, catalogs, base).write()
 
@@ -304,10 +308,15 @@ def main() -> int:
         metavar="URL",
         help="the address where the site will be: adds what must name it (canonical links, previews, sitemap, feed)",
     )
+    parser.add_argument(
+        "--no-snapshot",
+        action="store_true",
+        help="leave out the memory snapshot from which Python starts fast in the page: it then imports everything",
+    )
     arguments = parser.parse_args()
     try:
-        build(arguments.out, arguments.base_url or "")
-    except (BuildError, OSError) as error:
+        build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
+    except (BuildError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

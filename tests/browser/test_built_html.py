@@ -125,7 +125,7 @@ def test_counted_sizes_are_those_of_the_files(site_dir: Path) -> None:
     match = re.search(r"BYTES = (\{.*?\});", text)
     assert match
     sizes = json.loads(match[1])
-    assert set(sizes) == {"pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "sim.zip"}
+    assert set(sizes) == {"pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "sim.zip", "app.snap.gz"}
     assert sizes == {name: (folder / name).stat().st_size for name in sizes}
 
 

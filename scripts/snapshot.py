@@ -1,0 +1,46 @@
+"""The memory of a Python with the simulator loaded, for `build.py`; and the program that makes it, Node.js."""
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "app.snap.gz"
+
+
+class SnapshotError(Exception):
+    """There is no snapshot; told in one line."""
+
+
+class Snapshot(NamedTuple):
+    """What the page has to know of the snapshot: its file and the checksum at that file's end."""
+
+    name: str
+    crc32: int
+
+
+def make_snapshot(pyodide: Path, folder: Path) -> Snapshot:
+    """Write the snapshot of Pyodide with the simulator of `folder/sim.zip` beside it."""
+    target = folder / NAME
+    script = ROOT / "scripts" / "make_snapshot.mjs"
+    run_node(script, pyodide, folder / "sim.zip", target)
+    (crc32,) = struct.unpack("<I", target.read_bytes()[-8:-4])
+    return Snapshot(NAME, crc32)
+
+
+def run_node(*command: str | Path) -> None:
+    """Run a script with the Node.js that `make setup` found.
+
+    Raises:
+        SnapshotError: there is no Node.js, or the script failed.
+    """
+    own = ROOT / ".venv" / "bin" / "node"
+    node = str(own) if own.is_file() else shutil.which("node")
+    if node is None:
+        raise SnapshotError("there is no Node.js: run `make setup` first, or build with --no-snapshot")
+    done = subprocess.run([node, *command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.splitlines() or ["failed"]
+        raise SnapshotError(f"{Path(command[0]).name}: {lines[-1]}")
