@@ -4,10 +4,14 @@ from .batching import BATCHING
 from .budgets import BUDGETS
 from .figure import Figure
 from .one_step import ONE_STEP
+from .schedules import SCHEDULES
 from .six_steps import SIX_STEPS
 from .tradeoff import TRADEOFF
 
-FIGURES: dict[str, Figure] = {figure.name: figure for figure in (ONE_STEP, BATCHING, BUDGETS, SIX_STEPS, TRADEOFF)}
+_SINGLE = (ONE_STEP, BATCHING, BUDGETS, SIX_STEPS, TRADEOFF)
+FIGURES: dict[str, Figure] = {
+    figure.name: figure for figure in (*_SINGLE, *(schedule.figure() for schedule in SCHEDULES))
+}
 """All figures by name, in the order of the page."""
 
 __all__ = ["FIGURES", "Figure"]

@@ -73,6 +73,33 @@ def checkbox(parameter: Parameter, value: Value, words: Words) -> str:
     )
 
 
+def setting(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
+    """A range for a key of the scenario's configuration: what it means, its name, its value, one less, one more."""
+    identity, name = f"{figure}-{parameter.name}", parameter.name
+    meaning = element("span", {"class": "meaning"}, escape(words(f"setting.{name}")))
+    label = element("label", {"for": identity}, meaning, element("code", {"translate": "no"}, escape(name)))
+    control = {"type": "range", "id": identity} | _limits(parameter, value)
+    return element(
+        "div",
+        {"class": "control slider", "data-control": name},
+        label,
+        element("output", {"data-for": name, "for": identity}, escape(value)),
+        element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
+    )
+
+
+def switch(parameter: Parameter, value: Value, words: Words) -> str:
+    """A yes or no of the scenario's configuration."""
+    control = {"type": "checkbox", "name": parameter.name, "checked": value is True}
+    return element(
+        "label",
+        {"class": "control check", "data-control": parameter.name},
+        element("input", control),
+        element("span", {"class": "meaning"}, escape(words(f"setting.{parameter.name}"))),
+        element("code", {"translate": "no"}, escape(parameter.name)),
+    )
+
+
 def preset(identity: str, values: Mapping[str, Value], letter: str, title: str, detail: str) -> str:
     """A button that sets several controls at once.
 

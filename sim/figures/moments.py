@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from ..reasons import Reason
 from ..scenario import RequestSpec
-from ..trace import Trace
+from ..trace import StepRecord, Trace
 
 Status = Literal["absent", "waiting", "running", "finished"]
 Kind = Literal["prefill", "decode"]
@@ -23,6 +24,10 @@ class Moment(NamedTuple):
         before: of those, computed when the step begins (`num_computed_tokens`).
         got: tokens that the step gives it.
         why: the code of the reason when it got none; empty otherwise.
+        drafts: of the tokens given, drafts to verify.
+        rejected: of those, how many the step computed in vain: wrong ones, and right ones past the end.
+        cached: tokens that were found in the prefix cache on admission, part of `before`.
+        reason: why it got none, or fewer than it asked for.
     """
 
     request_id: str
@@ -34,10 +39,14 @@ class Moment(NamedTuple):
     before: int
     got: int
     why: str
+    drafts: int = 0
+    rejected: int = 0
+    cached: int = 0
+    reason: Reason | None = None
 
     @property
     def missing(self) -> int:
-        """Known tokens that are not computed yet: what it asks for."""
+        """Known tokens that are not computed yet: what it asks for, drafts apart."""
         return self.known - self.before
 
     @property
@@ -58,33 +67,44 @@ def moments(trace: Trace, requests: Sequence[RequestSpec]) -> list[list[Moment]]
     finished: set[str] = set()
     table = []
     for step in trace.steps:
-        for request_id in step.preempted:
-            computed[request_id] = 0
-        why = step.why()
+        computed |= dict.fromkeys(step.preempted, 0)
+        computed |= {request_id: step.computed[request_id] - got for request_id, got in step.scheduled.items()}
         line = []
         for place, request in enumerate(requests):
-            got = step.scheduled.get(request.id, 0)
-            if got:
-                computed[request.id] = step.computed[request.id] - got
-            status = _status(request, step.step, step.waiting, finished)
-            total, known = request.prompt_tokens + request.output_tokens, request.prompt_tokens + generated[request.id]
-            reason = str(why[request.id]["code"]) if request.id in why else ""
-            line.append(
-                Moment(
-                    request.id, place, status, total, request.prompt_tokens, known, computed[request.id], got, reason
-                )
-            )
-            computed[request.id] += got
-        for request_id, tokens in step.generated.items():
-            generated[request_id] += tokens
+            status = _status(request, step, finished)
+            line.append(_moment(step, place, request, status, generated[request.id], computed[request.id]))
+        for moment in line:
+            computed[moment.request_id] += moment.got - moment.rejected
+            generated[moment.request_id] += step.generated.get(moment.request_id, 0)
         finished.update(step.finished)
         table.append(line)
     return table
 
 
-def _status(request: RequestSpec, step: int, waiting: Sequence[str], finished: set[str]) -> Status:
-    if request.id in finished:
-        return "finished"
-    if request.arrival_step > step:
-        return "absent"
-    return "waiting" if request.id in waiting else "running"
+def _moment(
+    step: StepRecord, place: int, request: RequestSpec, status: Status, generated: int, computed: int
+) -> Moment:
+    reason, drafts = step.why().get(request.id), step.spec.get(request.id, 0)
+    return Moment(
+        request.id,
+        place,
+        status,
+        total=request.prompt_tokens + request.output_tokens,
+        prompt=request.prompt_tokens,
+        known=request.prompt_tokens + generated,
+        before=computed,
+        got=step.scheduled.get(request.id, 0),
+        why=str(reason["code"]) if reason else "",
+        drafts=drafts,
+        rejected=drafts - max(step.generated.get(request.id, 0) - 1, 0) if drafts else 0,
+        cached=step.cached.get(request.id, 0),
+        reason=reason or step.capped.get(request.id),
+    )
+
+
+def _status(request: RequestSpec, step: StepRecord, finished: set[str]) -> Status:
+    if request.id in step.waiting:
+        return "waiting"
+    if request.id in step.running:
+        return "running"
+    return "finished" if request.id in finished or request.arrival_step <= step.step else "absent"

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from ..engine import simulate
 from ..parameters import Parameter, Value
 from ..scenario import parse_scenario
+from .counters import counters
 from .figure import Figure
 from .forms import transport
 from .html import element, escape, output, table
 from .moments import Moment, moments
-from .timeline import chip, colour, progress, timeline
+from .timeline import chip, timeline
 from .words import Words
 
 NAME = "six-steps"
@@ -63,7 +64,7 @@ def render(values: Mapping[str, Value], words: Words) -> str:
             ),
             _panel(selected, words),
             element("p", {"class": "why", "data-part": "why"}, _why(selected, words)),
-            _requests(selected, words),
+            counters(selected, MOMENTS[selected], words),
             _table(words),
         )
     )
@@ -157,37 +158,6 @@ def _why(step: int, words: Words) -> str:
     idle = BUDGET - _used(step)
     end = words.html("six-steps.idle" if idle else "six-steps.full", idle=idle, budget=BUDGET)
     return words("six-steps.gets.join").join(told) + words("six-steps.gets.end") + end
-
-
-def _requests(step: int, words: Words) -> str:
-    """The counters of every request: what it has, what is computed, what is missing, what it gets."""
-    names = ("known", "before", "missing", "got", "after")
-    head = [element("th", {"scope": "col"}, words.html("six-steps.request"))]
-    head += [element("th", {"scope": "col", "class": name}, words.html(f"six-steps.{name}")) for name in names]
-    head.append(element("th", {"scope": "col", "class": "bar"}, words.html("six-steps.bar")))
-    width = max(moment.total for moment in MOMENTS[step])
-    rows = [_request(moment, names, width, words) for moment in MOMENTS[step]]
-    title = element("caption", None, words.html("six-steps.counters", step=step))
-    body = element("thead", None, element("tr", None, *head)) + element("tbody", None, *rows)
-    return element("div", {"class": "counters", "data-part": "counters"}, element("table", None, title, body))
-
-
-def _request(moment: Moment, names: Sequence[str], width: int, words: Words) -> str:
-    header = element("th", {"scope": "row"}, chip(moment))
-    bar = element("td", {"class": "bar"}, progress(moment, width))
-    if moment.status in ("absent", "finished"):
-        text = words.html(f"six-steps.{'absent' if moment.status == 'absent' else 'gone'}")
-        told = element("td", {"class": "state", "colspan": len(names)}, text)
-        return element("tr", {"class": moment.status}, header, told, bar)
-    numbers = [element("td", {"class": name}, _number(moment, name)) for name in names]
-    return element("tr", {"class": f"{moment.status} {colour(moment)}"}, header, *numbers, bar)
-
-
-def _number(moment: Moment, name: str) -> str:
-    value = getattr(moment, name)
-    if name != "after":
-        return escape(value)
-    return output("num_computed_tokens", value, data_request=moment.request_id)
 
 
 def _table(words: Words) -> str:

@@ -13,7 +13,7 @@ WIDTH = 640
 """Width of every lane of cells, in units of its drawing."""
 HEIGHT = 80
 """Height of every lane: two rows of large cells, four of middle ones, eight of small ones."""
-OUTLINED = ("idle", "todo", "future")
+OUTLINED = ("idle", "todo", "future", "rejected")
 DASHED = ("wait", "barred")
 
 
@@ -82,6 +82,17 @@ def inner_marks(grid: Grid, indices: Sequence[int]) -> str:
     disc = f"{arc} {2 * radius} 0{arc} -{2 * radius} 0"
     data = "".join(f"M{x + half - radius} {y + half}{disc}" for x, y in centres)
     return element("path", {"class": "inner", "d": data})
+
+
+def crosses(grid: Grid, indices: Sequence[int]) -> str:
+    """The mark inside a rejected draft's cell: a cross."""
+    if not indices:
+        return ""
+    inset = grid.pitch * 5 // 16
+    side = grid.pitch - 2 * inset
+    corners = [grid.at(index) for index in indices]
+    data = "".join(f"M{x + inset} {y + inset}l{side} {side}m-{side} 0l{side} -{side}" for x, y in corners)
+    return element("path", {"class": "cross", "d": data, "stroke-width": 2})
 
 
 def labels(kind: str, grid: Grid, names: Sequence[tuple[int, str]]) -> str:

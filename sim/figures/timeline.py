@@ -1,35 +1,67 @@
 """A timeline: one column a step, each a frame of the budget that stands upright and is filled from the top."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from .html import element, escape
 from .moments import Moment
-from .svg import Grid, cells, frame, inner_marks, labels, lane
+from .svg import Grid, cells, crosses, frame, inner_marks, labels, lane
 
-COLUMN = 106
-"""Width of a step."""
-CELL = 34
-INDENT = (COLUMN - CELL) // 2
-"""Room on the left of a frame."""
-COLOURS = 3
+COLOURS = 4
 """So many requests have a colour of their own before colours come again."""
 
 
-def timeline(steps: Sequence[Sequence[Moment]], budget: int, selected: int) -> str:
+class Layout(NamedTuple):
+    """Measures of a timeline, in units of its drawing.
+
+    Args:
+        column: width of a step.
+        cell: side of a token's cell.
+        size: of the numbers beside the cells.
+        waits: rows kept below the frames for requests that are left out; `None` for one if there is any.
+        foot: height of what stands below all that.
+    """
+
+    column: int = 106
+    cell: int = 34
+    size: int = 18
+    waits: int | None = None
+    foot: int = 0
+
+    def grid(self, step: int) -> Grid:
+        """The cells of a step, one below the other."""
+        return Grid(self.cell, 1, left=step * self.column + (self.column - self.cell) // 2)
+
+
+def timeline(
+    steps: Sequence[Sequence[Moment]],
+    budget: int,
+    selected: int,
+    layout: Layout = Layout(),  # noqa: B008 - a tuple never changes
+    feet: Sequence[str] = (),
+    columns: int = 0,
+) -> str:
     """The drawing.
 
     Args:
         steps: all requests of each step, in the order in which they were scheduled.
         budget: tokens of a step, the height of each frame.
         selected: the column that is marked.
+        layout: its measures.
+        feet: for each step, what stands below the column, drawn from its own upper left corner.
+        columns: how many there is room for, if that is more than there are steps.
     """
     is_left_out = any(moment.why for line in steps for moment in line)
-    height = (budget + (2 if is_left_out else 0)) * CELL
-    band = {"class": "selected", "x": selected * COLUMN, "y": -2, "width": COLUMN, "height": height + 10, "rx": 6}
-    parts = [element("rect", band)]
-    parts += [_threads(steps, step) for step in range(len(steps) - 1)]
-    parts += [_column(step, line, budget) for step, line in enumerate(steps)]
-    return lane(*parts, width=COLUMN * len(steps), height=height, kind="timeline")
+    waits = int(is_left_out) if layout.waits is None else layout.waits
+    body = (budget + (waits + 1 if waits else 0)) * layout.cell
+    height, columns = body + layout.foot, max(columns, len(steps))
+    band = {"class": "selected", "x": selected * layout.column, "y": -2, "width": layout.column, "height": height + 10}
+    parts = [element("rect", band | {"rx": 6})]
+    parts += [_threads(steps, step, layout) for step in range(len(steps) - 1)]
+    parts += [_column(step, line, budget, layout) for step, line in enumerate(steps)]
+    for step, foot in enumerate(feet):
+        parts.append(element("g", {"transform": f"translate({step * layout.column} {body})"}, foot))
+    return lane(*parts, width=layout.column * columns, height=height, kind="timeline")
 
 
 def colour(moment: Moment) -> str:
@@ -37,28 +69,25 @@ def colour(moment: Moment) -> str:
     return f"r{moment.place % COLOURS}"
 
 
-def _grid(step: int) -> Grid:
-    return Grid(CELL, 1, left=step * COLUMN + INDENT)
-
-
-def _column(step: int, line: Sequence[Moment], budget: int) -> str:
-    grid, pieces, used = _grid(step), [], 0
+def _column(step: int, line: Sequence[Moment], budget: int, layout: Layout) -> str:
+    grid, pieces, used = layout.grid(step), [], 0
     for moment in line:
         if not moment.got:
             continue
-        pieces.append(_piece(grid, step, moment, used))
+        pieces.append(_piece(grid, step, moment, used, layout))
         used += moment.got
-    left_out = [moment for moment in line if moment.why]
-    hollow = [_left_out(grid, step, moment, budget + 1) for moment in left_out[:1]]
+    left_out = [moment for moment in line if moment.why][: 1 if layout.waits is None else layout.waits]
+    hollow = [_left_out(grid, step, moment, budget + 1 + row) for row, moment in enumerate(left_out)]
     return "".join((cells("idle", grid, range(used, budget)), *pieces, frame(grid, budget), *hollow))
 
 
-def _piece(grid: Grid, step: int, moment: Moment, first: int) -> str:
+def _piece(grid: Grid, step: int, moment: Moment, first: int, layout: Layout) -> str:
     """The cells of one request in one step, its letter in each, and the count beside them."""
     indices = range(first, first + moment.got)
+    kept, rejected = indices[: moment.got - moment.rejected], indices[moment.got - moment.rejected :]
     x, y = grid.at(first)
-    middle = y + moment.got * CELL // 2 + 6
-    count = element("text", {"class": "count", "x": x + CELL + 7, "y": middle, "font-size": 18}, f"+{moment.got}")
+    middle = y + moment.got * grid.pitch // 2 + layout.size // 3
+    place = {"class": "count", "x": x + grid.pitch + layout.size // 3 + 1, "y": middle, "font-size": layout.size}
     data = {
         "class": f"piece {colour(moment)}",
         "data-step": step,
@@ -66,9 +95,10 @@ def _piece(grid: Grid, step: int, moment: Moment, first: int) -> str:
         "data-tokens": moment.got,
         "data-kind": moment.kind,
     }
-    inner = inner_marks(grid, indices) if moment.kind == "decode" else ""
-    names = labels(moment.kind, grid, [(index, _letter(moment)) for index in indices])
-    return element("g", data, cells(moment.kind, grid, indices), inner, names, count)
+    inner = inner_marks(grid, kept) if moment.kind == "decode" else ""
+    names = labels(moment.kind, grid, [(index, _letter(moment)) for index in kept])
+    drawn = (cells(moment.kind, grid, kept), inner, names, cells("rejected", grid, rejected), crosses(grid, rejected))
+    return element("g", data, *drawn, element("text", place, f"+{moment.got}"))
 
 
 def _left_out(grid: Grid, step: int, moment: Moment, index: int) -> str:
@@ -78,17 +108,22 @@ def _left_out(grid: Grid, step: int, moment: Moment, index: int) -> str:
         "data-request": moment.request_id,
         "data-why": moment.why,
     }
-    return element("g", data, cells("wait", grid, [index]), labels("wait", grid, [(index, _letter(moment))]))
+    cut = ""
+    if moment.why == "preempted":
+        data["class"] = f"piece cut {colour(moment)}"
+        x, y = grid.at(index)
+        cut = element("path", {"class": "slash", "d": f"M{x - 3} {y + grid.pitch + 2}L{x + grid.pitch + 3} {y - 2}"})
+    return element("g", data, cells("wait", grid, [index]), labels("wait", grid, [(index, _letter(moment))]), cut)
 
 
 def _letter(moment: Moment) -> str:
     return moment.request_id[:2]
 
 
-def _threads(steps: Sequence[Sequence[Moment]], step: int) -> str:
+def _threads(steps: Sequence[Sequence[Moment]], step: int, layout: Layout) -> str:
     """For each request that is in this step and the next, a band from one to the other."""
-    here, there = _spans(steps[step]), _spans(steps[step + 1])
-    x1, x2 = _grid(step).left + CELL, _grid(step + 1).left
+    here, there = _spans(steps[step], layout.cell), _spans(steps[step + 1], layout.cell)
+    x1, x2 = layout.grid(step).left + layout.cell, layout.grid(step + 1).left
     middle = (x1 + x2) // 2
     bands = []
     for moment in steps[step]:
@@ -100,11 +135,11 @@ def _threads(steps: Sequence[Sequence[Moment]], step: int) -> str:
     return "".join(bands)
 
 
-def _spans(line: Sequence[Moment]) -> dict[str, tuple[int, int]]:
+def _spans(line: Sequence[Moment], cell: int) -> dict[str, tuple[int, int]]:
     spans, used = {}, 0
     for moment in line:
         if moment.got:
-            spans[moment.request_id] = (used * CELL, (used + moment.got) * CELL)
+            spans[moment.request_id] = (used * cell, (used + moment.got) * cell)
             used += moment.got
     return spans
 
@@ -123,7 +158,7 @@ def progress(moment: Moment, width: int) -> str:
         cells("decode" if moment.kind == "decode" else "prefill", grid, range(moment.before, after)),
         inner_marks(grid, range(moment.before, after)) if moment.kind == "decode" else "",
         cells("todo", grid, range(after, moment.known)),
-        cells("future", grid, range(moment.known, moment.total)),
+        cells("future", grid, range(max(moment.known, after), moment.total)),
     )
     shapes = element("g", {"class": colour(moment)}, *drawing)
     return lane(shapes, width=20 * width, height=20, kind="progress")

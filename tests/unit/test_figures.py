@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from sim.errors import ConfigError
 from sim.figures import FIGURES
 from sim.figures.html import element, escape
+from sim.figures.schedules import SCHEDULES
 from sim.figures.words import Words
-from sim.parameters import Value
+from sim.parameters import Parameter, Value
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
 LANGUAGES = ("en", "zh")
@@ -280,6 +281,12 @@ def test_catalogues_have_the_same_ids_and_placeholders() -> None:
         assert tags[0] == tags[1], message_id
 
 
+def _extremes(parameter: Parameter) -> tuple[Value, ...]:
+    if parameter.kind == "bool":
+        return False, True
+    return parameter.choices or (parameter.minimum, parameter.default, parameter.maximum)
+
+
 def test_every_word_is_there_and_used() -> None:
     asked: set[str] = set()
 
@@ -305,7 +312,14 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)
         for step in range(6):
             FIGURES["six-steps"].render({"step": step}, words)
-    assert asked == set(read_messages("en"))
+        for schedule in SCHEDULES:
+            limits = [_extremes(parameter) for parameter in schedule.controls]
+            for chosen in itertools.product(*limits, range(schedule.steps)):
+                figure = FIGURES[schedule.name]
+                values = {control.name: value for control, value in zip(figure.controls, chosen, strict=True)}
+                figure.render(values, words)
+    reasons = {message_id for message_id in read_messages("en") if message_id.startswith(("reason.", "capped."))}
+    assert asked | reasons == set(read_messages("en"))
 
 
 def test_chinese_has_no_typed_spaces_between_scripts() -> None:

@@ -1,0 +1,236 @@
+"""A figure of a run: timeline, the step that is looked at, why somebody got nothing, counters, panels of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..parameters import Parameter, Value
+from .blocks import block_map, small_height, small_map
+from .counters import counters
+from .extras import Panel
+from .figure import Figure
+from .forms import radios, setting, switch, transport
+from .html import element, escape, output, table
+from .moments import Moment
+from .reason_words import why_less, why_nothing
+from .run import Run, run
+from .timeline import Layout, chip, timeline
+from .words import Words
+
+COLUMN, CELL = 74, 26
+QUEUES = ("running", "waiting", "new", "preempted", "finished")
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """What a figure shows.
+
+    Args:
+        name: of the figure.
+        config, requests: the scenario in the form of the contract.
+        controls: parameters that a reader sets; each replaces the key of its name in `config`.
+        key_step: the step that the page starts with.
+        steps: columns, as many as the longest variant has steps.
+        waits: most requests that any step of any variant leaves out.
+        has_blocks: whether the block map belongs to it.
+        panels: what it adds below.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    requests: Sequence[Mapping[str, Any]]
+    controls: tuple[Parameter, ...]
+    key_step: int
+    steps: int
+    waits: int
+    has_blocks: bool = False
+    panels: tuple[Panel, ...] = ()
+
+    def run(self, values: Mapping[str, Value]) -> Run:
+        """The run for the values of the controls."""
+        return _run(self, tuple(values[parameter.name] for parameter in self.controls))
+
+    def figure(self) -> Figure:
+        """The figure for the page."""
+        about = ("Step of the timeline that is looked at.", "正在查看的步。")
+        step = Parameter("step", "int", self.key_step, *about, minimum=0, maximum=self.steps - 1, unit="steps")
+        controls = (*self.controls, step)
+
+        def form(words: Words) -> str:
+            return _form(self, step, words)
+
+        def render(values: Mapping[str, Value], words: Words) -> str:
+            return _render(self, values, words)
+
+        return Figure(self.name, controls, {control.name: control.default for control in controls}, form, render)
+
+
+@lru_cache(maxsize=64)
+def _run(schedule: Schedule, values: tuple[Value, ...]) -> Run:
+    chosen = {parameter.name: value for parameter, value in zip(schedule.controls, values, strict=True)}
+    data = {"name": schedule.name, "config": {**schedule.config, **chosen}, "requests": list(schedule.requests)}
+    return run(data, schedule.steps)
+
+
+def _form(schedule: Schedule, step: Parameter, words: Words) -> str:
+    """How to read it, what can be set, the transport."""
+    parts = []
+    for parameter in schedule.controls:
+        if parameter.kind == "bool":
+            parts.append(switch(parameter, parameter.default, words))
+        elif parameter.kind == "choice":
+            parts.append(radios(schedule.name, parameter, parameter.default, words))
+        else:
+            parts.append(setting(schedule.name, parameter, parameter.default, words))
+    how = element("p", {"class": "how"}, words.html(f"{schedule.name}.how"))
+    settings = element("div", {"class": "settings"}, *parts) if parts else ""
+    return how + settings + transport(schedule.name, step, step.default, words)
+
+
+def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> str:
+    this, step = schedule.run(values), values["step"]
+    assert isinstance(step, int)
+    lines = (element("span", {"class": kind}, text) for kind, text in _why(this, step, words))
+    why = element("p", {"class": "why", "data-part": "why"}, *lines)
+    parts = [_columns(schedule, this, step, words), element("div", {"class": "told"}, _panel(this, step, words), why)]
+    extras = [block_map(this, step, words)] if schedule.has_blocks else []
+    extras += [panel(this, step, words) for panel in schedule.panels]
+    if extras:
+        parts.append(element("div", {"class": "extras"}, *extras))
+    return "".join((*parts, counters(step, this.moments[step], words), _table(schedule, this, words)))
+
+
+# ---------------------------------------------------------------- the timeline
+
+
+def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
+    steps = range(schedule.steps)
+    count = schedule.config.get("num_gpu_blocks", 0) or max(
+        (parameter.maximum or 0 for parameter in schedule.controls if parameter.name == "num_gpu_blocks"), default=0
+    )
+    foot = small_height(count - 1, COLUMN) if schedule.has_blocks else 0
+    feet = [small_map(blocks, COLUMN) for blocks in this.blocks] if schedule.has_blocks else []
+    layout = Layout(COLUMN, CELL, 15, schedule.waits, foot)
+    ordered = [this.scheduled(step) + this.left_out(step) for step in steps]
+    picture = {"class": "picture", "role": "img", "aria-label": _alt(this, words), "data-part": "picture"}
+    drawing = element("div", picture, timeline(ordered, this.budget, selected, layout, feet))
+    scroll: dict[str, object] = {
+        "class": "columns",
+        "data-valuetext": _told(this, selected, words),
+        "id": f"{schedule.name}-columns",
+    }
+    scroll |= {"tabindex": 0, "role": "group", "aria-label": words("schedule.timeline")}
+    inner = element("div", {"class": f"wide of-{schedule.steps}"}, _heads(schedule, this, selected, words), drawing)
+    return element("div", scroll, inner)
+
+
+def _heads(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
+    """A button over each column."""
+    heads = []
+    for step in range(schedule.steps):
+        used = this.used(step)
+        data = {
+            "type": "button",
+            "id": f"{schedule.name}-t{step}",
+            "data-set": f'{{"step": {step}}}',
+            "aria-label": words("six-steps.head", step=step, used=used, budget=this.budget),
+            "aria-current": "step" if step == selected else None,
+        }
+        text = f"{used}/{this.budget}" if step < this.length else "–"
+        heads.append(element("button", data, element("b", None, f"t{step}"), element("span", None, text)))
+    return element("div", {"class": "heads"}, *heads)
+
+
+def _gets(this: Run, step: int) -> str:
+    return ", ".join(f"{moment.request_id} {moment.got}" for moment in this.scheduled(step)) or "–"
+
+
+def _told(this: Run, step: int, words: Words) -> str:
+    return words("six-steps.valuetext", step=step, gets=_gets(this, step), used=this.used(step), budget=this.budget)
+
+
+def _alt(this: Run, words: Words) -> str:
+    steps = range(this.length)
+    each = words("list.long").join(words("six-steps.alt.step", step=step, gets=_gets(this, step)) for step in steps)
+    return words("six-steps.alt", steps=this.length, budget=this.budget, each=each)
+
+
+# ---------------------------------------------------------------- the step that is looked at
+
+
+def _panel(this: Run, step: int, words: Words) -> str:
+    record = this.trace.steps[step]
+    by_id = {moment.request_id: moment for moment in this.moments[step]}
+    used = output("budget_used", this.used(step)) + escape(words("six-steps.of", budget=this.budget))
+    lists: dict[str, Sequence[str]] = {name: getattr(record, name) for name in QUEUES}
+    lists["new"] = (*record.new, *record.resumed)
+    lines = [("budget", words.html("six-steps.budget"), used)]
+    for name, ids in lists.items():
+        title = words.html("schedule.preempted" if name == "preempted" else f"six-steps.{name}")
+        lines.append((name, title, _queue([by_id[request_id] for request_id in ids], words)))
+    rows = [
+        element("div", {"class": f"line {name}"}, element("dt", None, title), element("dd", None, value))
+        for name, title, value in lines
+    ]
+    title = element("p", {"class": "part-name"}, words.html("six-steps.step", step=step))
+    return element("div", {"class": "panel", "data-part": "panel"}, title, element("dl", None, *rows))
+
+
+def _queue(queue: Sequence[Moment], words: Words) -> str:
+    if not queue:
+        return element("span", {"class": "empty"}, escape(words("six-steps.empty")))
+    return "".join(chip(moment) for moment in queue)
+
+
+def _why(this: Run, step: int, words: Words) -> list[tuple[str, str]]:
+    """What each request asked for and got, in scheduling order, then who got nothing and why."""
+    if step >= this.length:
+        return [("over", words.html("schedule.over", last=this.length - 1))]
+    nothing = [
+        ("nothing", why_nothing(moment.request_id, moment.reason or {}, words)) for moment in this.left_out(step)
+    ]
+    got = [words_of(moment, words) for moment in this.scheduled(step)]
+    idle = this.budget - this.used(step)
+    end = words.html("six-steps.idle" if idle else "six-steps.full", idle=idle, budget=this.budget)
+    told = words("sentence.join").join((*got, end))
+    return [*nothing, ("got", told)]
+
+
+def words_of(moment: Moment, words: Words) -> str:
+    """What a request asked for and got in a step, as a sentence."""
+    values = {"id": moment.request_id, "got": moment.got, "missing": moment.missing}
+    if moment.drafts:
+        accepted = moment.drafts - moment.rejected
+        drafted = values | {"drafts": moment.drafts, "accepted": accepted, "rejected": moment.rejected}
+        return words.html("schedule.gets.drafts", **drafted)
+    if moment.reason is not None:
+        return why_less(moment, words)
+    if moment.cached:
+        return words.html("schedule.gets.cached", cached=moment.cached, **values)
+    return words.html("schedule.gets.all", **values)
+
+
+# ---------------------------------------------------------------- the whole run
+
+
+def _table(schedule: Schedule, this: Run, words: Words) -> str:
+    ids = [request.id for request in this.scenario.requests]
+    head = [words("table.step"), *ids, *(words.plain(f"six-steps.{name}") for name in ("budget", "running", "waiting"))]
+    if schedule.has_blocks:
+        head.append(words("schedule.free"))
+    rows: list[list[object]] = []
+    for record, line in zip(this.trace.steps[: this.length], this.moments, strict=False):
+        queues = [", ".join(record.running) or "–", ", ".join(record.waiting) or "–"]
+        free = [record.free_blocks] if schedule.has_blocks else []
+        got = [_cell(moment, words) for moment in line]
+        rows.append([f"t{record.step}", *got, f"{this.used(record.step)} / {this.budget}", *queues, *free])
+    return table(f"{schedule.name}-table", words("table.summary"), head, rows)
+
+
+def _cell(moment: Moment, words: Words) -> str:
+    if moment.why:
+        return f"0 ({moment.why})"
+    if not moment.got:
+        return "–"
+    return words("six-steps.cell", got=moment.got, kind=words(f"kind.{moment.kind}"), after=moment.after)
