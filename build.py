@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from scripts.snapshot import SnapshotError, make_snapshot
+from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.words import Words
@@ -288,6 +288,7 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
     _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
     Pages(out, catalogs, base).write()
+    run_node(ROOT / "scripts" / "compress.mjs", out, PACKAGES / ".cache" / "batchloom")
 
 
 def base_url(text: str) -> str:

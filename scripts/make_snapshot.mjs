@@ -59,7 +59,7 @@ const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`).hre
 const python = await loadPyodide({
   indexURL: `${pyodide}/`,
   _makeSnapshot: true,
-  env: { HOME: "/home/pyodide", PYTHONHASHSEED: "0" },
+  env: { PYTHONHASHSEED: "0" },
 });
 python.FS.writeFile(APP, readFileSync(simulator));
 python.runPython(readFileSync(PREPARE, "utf-8"), { filename: "in_snapshot.py" });

@@ -7,11 +7,16 @@ import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 
 HOST = "127.0.0.1"
+OK = 200
 NOT_FOUND = 404
+NOT_MODIFIED = 304
 ERROR_STATUS = 400
+ENCODINGS = {"br": ".br", "gzip": ".gz"}
+"""What the build packed ahead, best first: the name in the protocol, and the ending of such a file."""
 
 TYPES = {
     "": "application/octet-stream",
@@ -38,6 +43,36 @@ class Handler(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     extensions_map = TYPES
+
+    def send_head(self) -> BinaryIO | None:
+        """The file for the address, packed if the build packed it and the browser takes that; 304 if it has it."""
+        path = Path(self.translate_path(self.path))
+        if path.is_dir() and urlsplit(self.path).path.endswith("/"):
+            path /= "index.html"
+        if not path.is_file():
+            return super().send_head()
+        accepted = {item.partition(";")[0].strip() for item in self.headers.get("Accept-Encoding", "").split(",")}
+        packed = {name: path.with_name(path.name + ending) for name, ending in ENCODINGS.items()}
+        encoding = next((name for name, file in packed.items() if name in accepted and file.is_file()), "")
+        return self._send(packed.get(encoding, path), self.guess_type(str(path)), encoding)
+
+    def _send(self, path: Path, kind: str, encoding: str) -> BinaryIO | None:
+        file = path.open("rb")
+        status = os.fstat(file.fileno())
+        tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{encoding}"'
+        is_known = self.headers.get("If-None-Match") == tag
+        self.send_response(NOT_MODIFIED if is_known else OK)
+        self.send_header("ETag", tag)
+        self.send_header("Vary", "Accept-Encoding")
+        if is_known:
+            file.close()
+        else:
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(status.st_size))
+            if encoding:
+                self.send_header("Content-Encoding", encoding)
+        self.end_headers()
+        return None if is_known else file
 
     def end_headers(self) -> None:
         """Asks browsers to check for a newer version: the site may be built again while it is served."""

@@ -39,7 +39,7 @@ def run_node(*command: str | Path) -> None:
     own = ROOT / ".venv" / "bin" / "node"
     node = str(own) if own.is_file() else shutil.which("node")
     if node is None:
-        raise SnapshotError("there is no Node.js: run `make setup` first, or build with --no-snapshot")
+        raise SnapshotError("there is no Node.js: run `make setup` first")
     done = subprocess.run([node, *command], capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.splitlines() or ["failed"]

@@ -1,6 +1,7 @@
 """The project's rules for itself: what is pinned, what is promised, what may be imported, how long things are."""
 
 import ast
+import gzip
 import json
 import os
 import re
@@ -289,6 +290,22 @@ def test_server_tells_the_type(server, name, kind):
     with urllib.request.urlopen(server + name) as answer:
         assert answer.headers["Content-Type"] == kind
         assert not {header.lower() for header in answer.headers if header.lower().startswith("cross-origin")}
+
+
+def test_server_sends_what_was_packed_and_only_once(server, tmp_path):
+    (tmp_path / "folder" / "index.html").write_text("plain")
+    (tmp_path / "folder" / "index.html.gz").write_bytes(gzip.compress(b"plain"))
+    for accepted, encoding in (("gzip, br", "gzip"), ("br", None)):
+        request = urllib.request.Request(server + "folder/", headers={"Accept-Encoding": accepted})
+        with urllib.request.urlopen(request) as answer:
+            body = answer.read()
+            assert answer.headers["Content-Encoding"] == encoding
+            assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert (gzip.decompress(body) if encoding else body) == b"plain"
+            request.add_header("If-None-Match", answer.headers["ETag"])
+        with pytest.raises(urllib.error.HTTPError, match="304") as caught:
+            urllib.request.urlopen(request)
+        caught.value.close()
 
 
 @pytest.mark.parametrize("name", ["folder/", "absent.html", "../conftest.py"])
