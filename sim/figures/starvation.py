@@ -1,4 +1,4 @@
-"""Would a real vLLM starve the prompt? Decodes run, a prompt arrives; the simulated scheduler says what it gets, and why.
+"""Would a real vLLM starve the prompt? Decodes run, a prompt arrives; the simulated scheduler says what it gets.
 
 Nothing here is the one-step model: each picture is a step of a run, and a configuration that vLLM refuses is refused.
 """
@@ -20,20 +20,21 @@ from .words import Words
 NAME = "starvation"
 PROMPT, ARRIVAL, LAST_STEP = 24, 6, 40
 """The prompt's tokens, the step before which it comes, and how long it is watched: a token a step would be enough."""
-PITCH, PER_ROW = 20, 32
+FRAME, BAR, ROWS_OF_FRAME = Grid(40, 16), 20, 2
+"""The frame has large cells in two rows, as in the first picture; the prompt below it small ones in one row."""
 ROWS = by_name(ONESTEP)
 CONTROLS = (
     replace(ROWS["D"], default=16, minimum=1, maximum=32),
-    replace(ROWS["B"], default=32, maximum=64),
-    replace(ROWS["M"], default=32),
+    replace(ROWS["B"], default=32, maximum=32),
+    replace(ROWS["M"], default=32, maximum=32),
     Parameter(
         "S",
         "int",
-        64,
+        32,
         "Most tokens that the scheduler hands out in one step (max_num_scheduled_tokens).",
         "调度器一步最多发出的token数（max_num_scheduled_tokens）。",
         minimum=1,
-        maximum=64,
+        maximum=32,
         unit="tokens",
     ),
     Parameter(
@@ -48,7 +49,7 @@ CONTROLS = (
     ),
 )
 DEFAULTS: dict[str, Value] = {parameter.name: parameter.default for parameter in CONTROLS} | {"S": 16}
-ENOUGH: dict[str, Value] = DEFAULTS | {"S": 64}
+ENOUGH: dict[str, Value] = DEFAULTS | {"S": 32}
 PRESETS: dict[str, dict[str, Value]] = {
     "literal": ENOUGH | {"B": 16},
     "places": ENOUGH | {"M": 16},
@@ -137,7 +138,8 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     error = found.trace.error
     if error is not None:
         numbers = element("p", {"class": "refusal"}, element("code", None, escape(error.message)))
-        why, alt = words.html("starvation.refused", B=values["B"], M=values["M"]), words.plain("starvation.refused")
+        asked = {"B": values["B"], "M": values["M"]}
+        why, alt = words.html("starvation.refused", **asked), words.plain("starvation.refused", **asked)
         drawing = _drawing(values, None)
     else:
         numbers, why = _numbers(found, words), _why(values, found, words)
@@ -159,9 +161,9 @@ def render(values: Mapping[str, Value], words: Words) -> str:
 
 def _drawing(values: Mapping[str, Value], found: Outcome | None) -> str:
     """The frame of what may be handed out; beside it, barred, what the cap keeps back; below it the prompt."""
-    grid, batched, budget = Grid(PITCH, PER_ROW), int(str(values["B"])), _budget(values)
-    rows = 2
-    below = grid._replace(top=(rows + 1) * PITCH)
+    grid, batched, budget = FRAME, int(str(values["B"])), _budget(values)
+    height = ROWS_OF_FRAME * grid.pitch + 30
+    below = Grid(BAR, PROMPT, top=height)
     parts, used, got = [cells("barred", grid, range(budget, batched))], 0, 0
     if found is not None:
         got = found.record.scheduled.get("P", 0)
@@ -170,7 +172,7 @@ def _drawing(values: Mapping[str, Value], found: Outcome | None) -> str:
             used += tokens
     parts += [cells("idle", grid, range(used, budget)), frame(grid, budget)]
     parts += [cells("prefill", below, range(got)), cells("todo", below, range(got, PROMPT))]
-    return lane(*parts, height=(rows + 2) * PITCH)
+    return lane(*parts, height=height + BAR)
 
 
 def _piece(grid: Grid, request_id: str, tokens: int, first: int) -> str:

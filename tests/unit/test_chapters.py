@@ -10,7 +10,11 @@ CONTENT = Path(__file__).resolve().parents[2] / "site" / "content"
 NAMES = sorted(path.name for path in (CONTENT / "en").glob("*.md"))
 HAN = "[\u3400-\u9fff]"
 
-ONLY_IN_ONE = {"30-no-phases.md": {"1", "3", "4", "5", "9"}, "40-real-vllm.md": {"3", "4"}}
+ONLY_IN_ONE = {
+    "30-no-phases.md": {"1", "3", "4", "5", "9"},
+    "40-real-vllm.md": {"3", "4"},
+    "64-blocks.md": {"0", "4"},
+}
 """Code and numbers that one language may have alone, by file: English writes small numbers out."""
 
 

@@ -16,6 +16,7 @@ from sim.errors import ConfigError
 from sim.figures import FIGURES
 from sim.figures.html import element, escape
 from sim.figures.schedules import SCHEDULES
+from sim.figures.starvation import PRESETS as STARVATION_PRESETS
 from sim.figures.words import Words
 from sim.parameters import Parameter, Value
 
@@ -308,6 +309,8 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["budgets"].render({"B": budget}, words)
         for tail in (2, 10):
             FIGURES["batching"].render({"tail": tail}, words)
+        for group in (*STARVATION_PRESETS.values(), {"S": 8}):
+            FIGURES["starvation"].render(FIGURES["starvation"].check(group), words)
         for density, budget in ((24, "512"), (24, "2048"), (1, "2048")):
             FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)
         for step in range(6):
