@@ -56,7 +56,7 @@ def compare(rounds: int) -> None:
         for name, run in runs.items():
             found[name].append(run())
     print("saturated: 2,000 requests, 256 at once, budget 8,192, 20,000 blocks")
-    print(f"{'':<8}{'ms':>10}{'us/step':>10}{'M rs/s':>10}{'x vLLM':>10}{'MB':>8}")
+    print(f"{'':<8}{'ms':>10}{'us/step':>10}{'M rs/s':>10}{'x vLLM':>10}{'kept MB':>8}")
     for name, measured in found.items():
         seconds = median(one["seconds"] for one in measured)
         steps, request_steps = measured[0]["steps"], measured[0]["request_steps"]
@@ -64,7 +64,7 @@ def compare(rounds: int) -> None:
             theirs["seconds"] / ours["seconds"] for theirs, ours in zip(found.get(REAL, ()), measured, strict=False)
         ]
         ratio = f"{median(ratios):.1f}" if ratios else "-"
-        memory = f"{measured[0]['bytes'] / 1e6:.1f}" if "bytes" in measured[0] else "-"
+        memory = "-" if name == REAL else f"{in_own_process(scenario, name, memory=True)['bytes'] / 1e6:.1f}"
         rate = request_steps / seconds / 1e6
         print(f"{name:<8}{seconds * 1e3:>10.1f}{seconds / steps * 1e6:>10.1f}{rate:>10.2f}{ratio:>10}{memory:>8}")
     print(f"{measured[0]['steps']:,} steps, {measured[0]['request_steps']:,} request-steps, {rounds} rounds, medians")
@@ -73,13 +73,14 @@ def compare(rounds: int) -> None:
 def hour(path: Path, rounds: int) -> None:
     """The Azure hour at several rates, its trace kept."""
     print("\nAzure conversation hour, in time on the default cost model")
-    print(f"{'':<8}{'steps':>10}{'s':>8}{'run MB':>8}{'all MB':>8}{'open p50 us':>13}{'max us':>9}{'first ms':>10}")
+    print(f"{'':<8}{'steps':>10}{'s':>8}{'kept MB':>9}{'all MB':>8}{'open p50 us':>13}{'max us':>9}{'first ms':>10}")
     for rate in RATES:
         scenario = azure(path, rate)
         measured = [in_own_process(scenario, "fast") for _ in range(rounds)]
         best = {key: median(one[key] for one in measured) for key in measured[0]}
+        memory = in_own_process(scenario, "fast", memory=True)["bytes"]
         print(
-            f"x{rate:<7}{best['steps']:>10,.0f}{best['seconds']:>8.2f}{best['bytes'] / 1e6:>8.1f}"
+            f"x{rate:<7}{best['steps']:>10,.0f}{best['seconds']:>8.2f}{memory / 1e6:>9.1f}"
             f"{best['peak_bytes'] / 1e6:>8.1f}{best['open_median'] * 1e6:>13.1f}{best['open_max'] * 1e6:>9.0f}"
             f"{best['open_first'] * 1e3:>10.1f}"
         )
