@@ -105,16 +105,15 @@ def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> st
 
 
 def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
-    steps = range(schedule.steps)
     count = schedule.config.get("num_gpu_blocks", 0) or max(
         (parameter.maximum or 0 for parameter in schedule.controls if parameter.name == "num_gpu_blocks"), default=0
     )
     foot = small_height(count - 1, COLUMN) if schedule.has_blocks else 0
-    feet = [small_map(blocks, COLUMN) for blocks in this.blocks] if schedule.has_blocks else []
+    feet = [small_map(blocks, COLUMN) for blocks in this.blocks[: this.length]] if schedule.has_blocks else []
     layout = Layout(COLUMN, CELL, 15, schedule.waits, foot)
-    ordered = [this.scheduled(step) + this.left_out(step) for step in steps]
+    ordered = [this.scheduled(step) + this.left_out(step) for step in range(this.length)]
     picture = {"class": "picture", "role": "img", "aria-label": _alt(this, words), "data-part": "picture"}
-    drawing = element("div", picture, timeline(ordered, this.budget, selected, layout, feet))
+    drawing = element("div", picture, timeline(ordered, this.budget, selected, layout, feet, schedule.steps))
     scroll: dict[str, object] = {
         "class": "columns",
         "data-valuetext": _told(this, selected, words),
@@ -134,11 +133,11 @@ def _heads(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
             "type": "button",
             "id": f"{schedule.name}-t{step}",
             "data-set": f'{{"step": {step}}}',
-            "aria-label": words("six-steps.head", step=step, used=used, budget=this.budget),
+            "title": words("six-steps.head", step=step, used=used, budget=this.budget),
             "aria-current": "step" if step == selected else None,
         }
         text = f"{used}/{this.budget}" if step < this.length else "–"
-        heads.append(element("button", data, element("b", None, f"t{step}"), element("span", None, text)))
+        heads.append(element("button", data, element("b", None, f"t{step}"), " ", element("span", None, text)))
     return element("div", {"class": "heads"}, *heads)
 
 
