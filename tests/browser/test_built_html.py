@@ -18,7 +18,8 @@ POLICY = (
 PAGES = ("index.html", "en/index.html", "zh/index.html")
 EXPLAINERS = PAGES[1:]
 ADDRESSES = ("src", "href", "action", "data", "poster")
-FIGURES = ["one-step", "budgets", "six-steps"]
+FIGURES = ["one-step", "batching", "six-steps", "budgets", "starvation", "tradeoff", "chunked-prefill", "kv-blocks"]
+FIGURES += ["preemption", "prefix-cache", "speculation", "priority", "async", "encoder", "long-prefill"]
 
 
 class Elements(HTMLParser):
