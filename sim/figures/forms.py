@@ -32,7 +32,7 @@ def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str
         "div",
         {"class": "control slider", "data-control": name},
         label,
-        element("output", {"data-for": name, "for": identity}, escape(value)),
+        element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value)),
         element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
     )
 
@@ -83,7 +83,7 @@ def setting(figure: str, parameter: Parameter, value: Value, words: Words) -> st
         "div",
         {"class": "control slider", "data-control": name},
         label,
-        element("output", {"data-for": name, "for": identity}, escape(value)),
+        element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value)),
         element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
     )
 
@@ -132,7 +132,7 @@ def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> 
         element("div", group, *buttons),
         element("label", {"for": identity}, escape(words(f"control.{name}"))),
         element("input", control),
-        element("output", {"data-for": name, "for": identity}, escape(value)),
+        element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value)),
     )
 
 

@@ -32,8 +32,13 @@ def _attribute(name: str, value: object) -> str:
 
 
 def output(name: str, value: object, shown: str | None = None, **attributes: object) -> str:
-    """A number that is a result: `<output name data-value>`; `shown` where the words differ from the value."""
-    data = {"name": name, "data-value": value} | {key.replace("_", "-"): item for key, item in attributes.items()}
+    """A number that is a result: `<output name data-value>`; `shown` where the words differ from the value.
+
+    By itself an output is a live region; the sentence of the figure is spoken instead of each number.
+    """
+    data = {"name": name, "data-value": value, "aria-live": "off"} | {
+        key.replace("_", "-"): item for key, item in attributes.items()
+    }
     return element("output", data, escape(value if shown is None else shown))
 
 

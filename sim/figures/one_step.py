@@ -181,7 +181,7 @@ def _number(name: str, value: str, words: Words, state: str = "") -> str:
 def _steps_output(step: OneStep) -> str:
     steps = step.steps_to_finish_prefill
     if steps is None:
-        return element("output", {"name": "steps_to_finish_prefill", "data-value": "never"}, "∞")
+        return output("steps_to_finish_prefill", "never", "∞")
     return output("steps_to_finish_prefill", steps)
 
 

@@ -91,10 +91,10 @@ def _heads(selected: int, words: Words) -> str:
             "type": "button",
             "id": f"{NAME}-t{step}",
             "data-set": f'{{"step": {step}}}',
-            "aria-label": words("six-steps.head", step=step, used=_used(step), budget=BUDGET),
+            "title": words("six-steps.head", step=step, used=_used(step), budget=BUDGET),
             "aria-current": "step" if step == selected else None,
         }
-        heads.append(element("button", data, element("b", None, f"t{step}"), _of_budget(step)))
+        heads.append(element("button", data, element("b", None, f"t{step}"), " ", _of_budget(step)))
     return element("div", {"class": "heads"}, *heads)
 
 
