@@ -6,12 +6,13 @@ Using Phase Splitting", ISCA 2024): thirty seconds of a service for conversation
 from the first row on.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..engine import simulate
 from ..metrics import summarize
-from ..scenario import parse_scenario
+from ..scenario import Scenario, parse_scenario
 
 BUDGETS = (512, 1024, 2048, 4096, 8192)
 COST_MODEL = "h200-llama-3.1-8b"
@@ -64,15 +65,16 @@ def points(density: int) -> tuple[Point, ...]:
     Args:
         density: by how much arrival times are divided, at least 1.
     """
-    return tuple(_point(budget, density) for budget in BUDGETS)
+    parsed = parse_scenario(scenario(BUDGETS[0], density))
+    configs = (replace(parsed.config, max_num_batched_tokens=budget) for budget in BUDGETS)
+    return tuple(_point(replace(parsed, config=config)) for config in configs)
 
 
-def _point(budget: int, density: int) -> Point:
-    parsed = parse_scenario(scenario(budget, density))
+def _point(parsed: Scenario) -> Point:
     summary = summarize(simulate(parsed), parsed)
     ttft, itl, duration = summary.ttft_us, summary.itl_us, summary.duration_us
     assert ttft
     assert itl
     assert duration
     rate = summary.generated_tokens * 1_000_000 // duration
-    return Point(budget, ttft.p50, ttft.p99, itl.p50, itl.p99, rate, summary.steps)
+    return Point(parsed.config.max_num_batched_tokens, ttft.p50, ttft.p99, itl.p50, itl.p99, rate, summary.steps)
