@@ -28,7 +28,7 @@ def block_map(run: Run, step: int, words: Words) -> str:
         "div",
         {"class": "memory", "data-part": "blocks"},
         element("p", {"class": "part-name"}, title, " ", element("span", {"class": "free"}, numbers)),
-        element("ul", picture, *items),
+        element("div", picture, *items),
     )
 
 
@@ -53,7 +53,7 @@ def _block(block: Block, ids: Sequence[str], size: int, preempted: Sequence[str]
     }
     label = element("b", None, escape(letters or ("↩" if is_back else "·")))
     number = element("span", None, escape(block.number))
-    return element("li", data, _drawing(block, size), element("span", {"class": "tag"}, number, label))
+    return element("div", data, _drawing(block, size), element("span", {"class": "tag"}, number, label))
 
 
 def _drawing(block: Block, size: int) -> str:
