@@ -257,7 +257,7 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
     pack_simulator(target / "sim.zip", catalogs)
     lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())
-    snapshot = make_snapshot(pyodide, target) if with_snapshot else None
+    snapshot = make_snapshot(PACKAGES, target) if with_snapshot else None
     counted = (*COUNTED_FILES, "sim.zip", *((snapshot.name,) if snapshot else ()))
     sizes = {name: (target / name).stat().st_size for name in counted}
     lines = (

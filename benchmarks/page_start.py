@@ -44,11 +44,13 @@ def measure(page: Page, address: str, kind: str) -> float:
     return float(page.evaluate(LIVE[kind]))
 
 
-def one_round(url: str) -> tuple[dict[str, float], list[int]]:
+def one_round(url: str, *, with_plain: bool) -> tuple[dict[str, float], list[int]]:
     """Each way once, and the long tasks of the page's main thread."""
     found: dict[str, float] = {}
     tasks: list[int] = []
-    cases = {"bare": ("site/bare.html", "bare"), "page": ("site/en/", "page"), "plain": ("plain/en/", "page")}
+    cases = {"bare": ("site/bare.html", "bare"), "page": ("site/en/", "page")}
+    if with_plain:
+        cases["plain"] = ("plain/en/", "page")
     with sync_playwright() as playwright:
         for name, (path, kind) in cases.items():
             with launch(playwright) as browser:
@@ -64,14 +66,17 @@ def main() -> None:
     """Print every round, then medians and ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    rounds = parser.parse_args().rounds
+    parser.add_argument(
+        "--without-plain", action="store_true", help="leave out the start without a snapshot: it is slow"
+    )
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as url:
         make_sites(Path(folder))
         for name, text in {"bare.html": BARE_PAGE, "bare.mjs": BARE_SCRIPT, "bare-worker.mjs": BARE_WORKER}.items():
             (Path(folder) / "site" / name).write_text(text, "utf-8")
         all_found, all_tasks = [], []
-        for number in range(rounds):
-            found, tasks = one_round(url)
+        for number in range(arguments.rounds):
+            found, tasks = one_round(url, with_plain=not arguments.without_plain)
             all_found.append(found)
             all_tasks += tasks
             print(number, {name: round(value) for name, value in found.items()}, "long tasks", tasks, flush=True)

@@ -11,12 +11,14 @@ import pkgutil
 import random
 import sys
 import zipimport
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 APP = "/lib/sim.zip"
+PYSCRIPT = "/lib/pyscript.json"
 LIBRARY = f"/lib/python{sys.version_info.major}{sys.version_info.minor}.zip"
 EMPTY_ZIP = b"PK\5\6" + bytes(18)
 FOR_START = (
@@ -40,6 +42,46 @@ class Library:
         importlib.import_module("batchloom_boot").fetchLibrary()  # boot.mjs registers it after the start
         forget_files()
         return PathFinder.find_spec(name, path, target)
+
+
+class Compiled:
+    """Finds and loads PyScript's own package, compiled here from the files that it would write, not at every start.
+
+    Args:
+        tree: texts of modules by file name, and folders of such.
+    """
+
+    def __init__(self, tree: Mapping[str, Any]) -> None:
+        self.codes: dict[str, CodeType] = {}
+        self.packages: set[str] = set()
+        self._compile(tree, "")
+
+    def _compile(self, tree: Mapping[str, Any], package: str) -> None:
+        for file, content in tree.items():
+            name = f"{package}.{file.removesuffix('.py')}".strip(".")
+            if not isinstance(content, str):
+                self.packages.add(name)
+                self._compile(content, name)
+            elif file == "__init__.py":
+                self.codes[package] = compile(content, f"{package}/{file}", "exec", dont_inherit=True)
+            elif file.endswith(".py"):
+                self.codes[name] = compile(content, f"{name}.py", "exec", dont_inherit=True)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the import system asks of a finder."""
+        del path, target
+        if name not in self.codes:
+            return None
+        return ModuleSpec(name, self, is_package=name in self.packages)  # type: ignore[arg-type] # a loader by its methods
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """The ordinary kind of module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module's code."""
+        exec(self.codes[module.__name__], module.__dict__)  # noqa: S102 that is what a loader does
 
 
 def forget_files() -> None:
@@ -82,6 +124,9 @@ def prepare() -> None:
     random.seed(0)  # seeded by the system otherwise
     sys.path.remove(APP)
     sys.meta_path.append(Library)
+    pyscript = Path(PYSCRIPT)
+    sys.meta_path.insert(0, Compiled(json.loads(pyscript.read_text("utf-8"))))
+    pyscript.unlink()
     for path in (APP, LIBRARY):
         Path(path).write_bytes(EMPTY_ZIP)
     forget_files()

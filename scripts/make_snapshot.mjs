@@ -1,6 +1,6 @@
 // Writes the memory of a Python that has the simulator loaded and warm: a page that restores it has nothing to import.
 //
-//     node scripts/make_snapshot.mjs <folder of Pyodide> <sim.zip> <file to write, ending in .gz>
+//     node scripts/make_snapshot.mjs <folder of npm packages> <sim.zip> <file to write, ending in .gz>
 //
 // The same files give the same bytes: clock, chance and hash seed are fixed before Pyodide is loaded.
 
@@ -9,7 +9,9 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const [pyodide, simulator, target] = process.argv.slice(2).map((path) => resolve(path));
+const [packages, simulator, target] = process.argv.slice(2).map((path) => resolve(path));
+const pyodide = `${packages}/pyodide`;
+const pyscript = `${packages}/@pyscript/core/src/stdlib/pyscript.js`; // its Python package, as PyScript will write it
 const PREPARE = new URL("in_snapshot.py", import.meta.url);
 const APP = "/lib/sim.zip"; // Python imports from the archive itself
 const NOW = Date.UTC(2020, 0, 1);
@@ -61,6 +63,8 @@ const python = await loadPyodide({
   _makeSnapshot: true,
   env: { PYTHONHASHSEED: "0" },
 });
+const { default: modules } = await import(pathToFileURL(pyscript).href);
+python.FS.writeFile("/lib/pyscript.json", JSON.stringify(modules));
 python.FS.writeFile(APP, readFileSync(simulator));
 python.runPython(readFileSync(PREPARE, "utf-8"), { filename: "in_snapshot.py" });
 clearFreedMemory(python._module);

@@ -21,11 +21,11 @@ class Snapshot(NamedTuple):
     crc32: int
 
 
-def make_snapshot(pyodide: Path, folder: Path) -> Snapshot:
-    """Write the snapshot of Pyodide with the simulator of `folder/sim.zip` beside it."""
+def make_snapshot(packages: Path, folder: Path) -> Snapshot:
+    """Write the snapshot of the Pyodide in `packages` with the simulator of `folder/sim.zip` beside it."""
     target = folder / NAME
     script = ROOT / "scripts" / "make_snapshot.mjs"
-    run_node(script, pyodide, folder / "sim.zip", target)
+    run_node(script, packages, folder / "sim.zip", target)
     (crc32,) = struct.unpack("<I", target.read_bytes()[-8:-4])
     return Snapshot(NAME, crc32)
 

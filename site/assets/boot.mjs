@@ -79,11 +79,19 @@ class Downloads {
  * of the file, and this compares that checksum with the one that the build noted.
  */
 async function readSnapshot(downloads) {
-  const packed = new Uint8Array(await (await downloads.get(SNAPSHOT.name)).arrayBuffer());
-  const checksum = new DataView(packed.buffer).getUint32(Math.max(0, packed.length - 8), true);
-  if (packed.length !== BYTES[SNAPSHOT.name] || checksum !== SNAPSHOT.crc32) throw new Error("not of this build");
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(unpacked).arrayBuffer());
+  const response = await downloads.get(SNAPSHOT.name);
+  const end = new Uint8Array(8);
+  const keepEnd = new TransformStream({
+    transform(chunk, controller) {
+      end.set(end.subarray(Math.min(8, chunk.length)));
+      end.set(chunk.subarray(-8), Math.max(0, 8 - chunk.length));
+      controller.enqueue(chunk);
+    },
+  });
+  const unpacked = response.body.pipeThrough(keepEnd).pipeThrough(new DecompressionStream("gzip"));
+  const memory = new Uint8Array(await new Response(unpacked).arrayBuffer());
+  if (new DataView(end.buffer).getUint32(0, true) !== SNAPSHOT.crc32) throw new Error("it is not of this build");
+  return memory;
 }
 
 /**
