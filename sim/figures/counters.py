@@ -19,7 +19,9 @@ def counters(step: int, line: Sequence[Moment], words: Words) -> str:
     rows = [_request(moment, width, words) for moment in line]
     title = element("caption", None, words.html("six-steps.counters", step=step))
     body = element("thead", None, element("tr", None, *head)) + element("tbody", None, *rows)
-    return element("div", {"class": "counters", "data-part": "counters"}, element("table", None, title, body))
+    region: dict[str, object] = {"class": "counters", "data-part": "counters", "tabindex": 0, "role": "region"}
+    region["aria-label"] = words.plain("six-steps.counters", step=step)
+    return element("div", region, element("table", None, title, body))
 
 
 def _request(moment: Moment, width: int, words: Words) -> str:
