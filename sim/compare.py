@@ -86,7 +86,7 @@ def _value(record: StepRecord, field: str) -> Any:
     value = getattr(record, field)
     if isinstance(value, dict):
         return [(key, list(item) if isinstance(item, tuple) else item) for key, item in value.items()]
-    return list(value) if isinstance(value, list | tuple) else value
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 def _difference(left: StepRecord, right: StepRecord, field: str) -> Difference:

@@ -199,7 +199,7 @@ def _budget(scenario: Scenario | None) -> int | None:
 
 def _tally(steps: Sequence[StepRecord]) -> Tally:
     if isinstance(steps, LazySteps):
-        return tally_log(steps._log, len(steps))  # noqa: SLF001 - the log is all that there is until somebody looks
+        return tally_log(steps.log, len(steps))
     tally = Tally()
     for record in steps:
         tally.add(record)

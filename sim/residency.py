@@ -114,11 +114,43 @@ class RunLog:
             self.stops.append((step, running_stop, waiting_stop))
 
 
+class InLine(Sequence[str]):
+    """Who waits in one step, in order; looked up when it is asked for, since thousands may wait."""
+
+    def __init__(self, stays: list[Stay], step: int) -> None:
+        self._stays = stays
+        self._step = step
+        self._ids: list[str] | None = None
+
+    def _all(self) -> list[str]:
+        if self._ids is None:
+            here = [stay for stay in self._stays if stay.first <= self._step <= stay.last]
+            self._ids = [stay.request_id for stay in sorted(here, key=lambda stay: stay.key)]
+        return self._ids
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._all()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class LazySteps(Sequence[StepRecord]):
     """The steps of a run, each made when it is asked for."""
 
     def __init__(self, log: RunLog, num_steps: int) -> None:
-        self._log = log
+        self.log = log
         self._num_steps = num_steps
         self._running: list[list[Stay]] | None = None
         self._waiting: list[list[Stay]] | None = None
@@ -155,11 +187,11 @@ class LazySteps(Sequence[StepRecord]):
         return [s for s in windows[step // WINDOW_STEPS] if s.first <= step <= s.last]
 
     def _record(self, step: int) -> StepRecord:
-        log = self._log
+        log = self.log
         self._running = self._running or self._listed(log.running)
         self._waiting = self._waiting or self._listed(log.waiting)
         running = self._at(self._running, step)
-        waiting = sorted(self._at(self._waiting, step), key=lambda stay: stay.key)
+        waiting = InLine(self._waiting[step // WINDOW_STEPS], step)
         got = {stay: served for stay in running if (served := stay.at(step, log.block_size))}
         admitted = [stay for stay in running if stay.first == step]
         _, running_stop, waiting_stop = log.stops[bisect_right(log.stops, step, key=_first) - 1]
@@ -173,7 +205,7 @@ class LazySteps(Sequence[StepRecord]):
             encoder={},
             blocks={s.request_id: s.blocks[g.blocks_before : g.blocks_after] for s, g in got.items() if g.gained},
             running=[stay.request_id for stay in running],
-            waiting=[stay.request_id for stay in waiting],
+            waiting=waiting,
             computed={stay.request_id: served.computed for stay, served in got.items()},
             spec={},
             free_blocks=log.free_blocks[step],
