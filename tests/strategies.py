@@ -13,9 +13,9 @@ Draw = st.DrawFn
 FEATURES = (
     *("priority", "prefix", "spec", "async", "encoder", "lora", "abort", "watermark", "nochunk", "longprefill"),
     *("interval", "active", "scheduled_cap", "reserve_off", "lookahead", "draft_slots", "overlong", "long_run"),
-    *("tight", "refused"),
+    *("tight", "disorder", "refused"),
 )
-"""What a scenario may have beyond a small budget and a small pool; most are parameters of the same name."""
+"""What a scenario may have beyond a small budget; `disorder` is images out of order, across each other or outside."""
 
 PLAIN_FEATURES = (
     *("priority", "abort", "watermark", "nochunk", "longprefill", "interval", "active", "scheduled_cap"),
@@ -47,6 +47,8 @@ def scenarios(
         most: at most so many features at once.
     """
     chosen = draw(st.sets(st.sampled_from(features), max_size=most))
+    if "disorder" in chosen:
+        chosen.add("encoder")
     config = draw(configs(chosen))
     max_model_len = config["max_model_len"]
     prompts = st.one_of(st.integers(1, min(max_model_len, 16)), st.integers(1, min(max_model_len, 48)))
@@ -149,18 +151,18 @@ def one_request(
     if chosen & {"spec", "draft_slots"}:
         request["accepts"] = draw(st.lists(st.integers(0, 4), min_size=2, max_size=10))
     if "encoder" in chosen:
-        request["images"] = draw(images(request["prompt_tokens"]))
+        request["images"] = draw(images(request["prompt_tokens"], anywhere="disorder" in chosen))
     return request
 
 
 @st.composite
-def images(draw: Draw, prompt_tokens: int) -> list[Json]:
-    """Up to three images: mostly one after the other within the prompt, now and then anywhere, now and then equal."""
+def images(draw: Draw, prompt_tokens: int, anywhere: bool) -> list[Json]:
+    """Up to three images, some of them equal: one after the other within the prompt, or anywhere."""
     found: list[Json] = []
-    anywhere = draw(rarely())
     offset = 0
     for _ in range(draw(st.integers(1, 3))):
         shared = draw(st.one_of(st.none(), IMAGE))
+        # Now and then the hash of an image is that of one of another length.
         length = IMAGE_LENGTHS[shared] if shared and not draw(rarely()) else draw(st.integers(1, 10))
         offset = draw(st.integers(0, prompt_tokens)) if anywhere else offset + draw(st.integers(0, 6))
         if offset + length > prompt_tokens and not anywhere:
