@@ -21,7 +21,7 @@ ENDS_A_SCAN = {
 
 def _blocks(num_tokens: int, moment: Moment) -> int:
     slots = min(num_tokens, moment.config["max_model_len"])
-    return -(-slots // moment.config["block_size"])
+    return int(-(-slots // moment.config["block_size"]))
 
 
 def _padding(moment: Moment) -> int:

@@ -50,8 +50,9 @@ class Life:
 class Moment:
     """A step, with everything as it was before it was planned, but for the blocks, which are as it left them.
 
-    `freed` says how many blocks each victim gave up. `steps_since_prefill` counts executed steps up to this one, from the last that carried prefill; `None` while the
-    trace does not tell (a victim of the same step may have carried it).
+    Valid until the next one is asked for. `freed` says how many blocks each victim gave up. `steps_since_prefill`
+    counts executed steps up to this one, from the last that carried prefill; `None` while the trace does not tell (a
+    victim of the same step may have carried it).
     """
 
     config: Json
@@ -93,7 +94,7 @@ class Moment:
         if not threshold or here < 2:
             return None
         fair = self.config["max_num_batched_tokens"] // here
-        return max(threshold, fair) if self.config.get("long_prefill_token_threshold_adaptive") else int(threshold)
+        return int(max(threshold, fair)) if self.config.get("long_prefill_token_threshold_adaptive") else int(threshold)
 
     @property
     def slots(self) -> int:
