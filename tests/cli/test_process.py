@@ -70,8 +70,13 @@ def test_a_reader_that_goes_away(process):
         assert running.wait() == 141
 
 
+def listen_to_interrupts():
+    """A program started in the background ignores them, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt(process):
-    with process("trace", "-") as running:
+    with process("trace", "-", preexec_fn=listen_to_interrupts) as running:
         running.stdin.write(ONE)
         running.stdin.flush()
         # It reads on once this line is here.
