@@ -8,7 +8,7 @@ RUN = .venv/bin/python
 SETUP = @sh scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build serve lint test bench clean
+.PHONY: help setup build serve lint test bench oracle mutation clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,5 +34,12 @@ test: lint ## check everything, in a real browser too
 bench: setup ## measure the simulator, beside the real scheduler with ORACLE_VENV=, an hour of AZURE=
 	@$(RUN) -m benchmarks.scheduler $(if $(AZURE),--azure "$(AZURE)")
 
+oracle: setup ## compare N=5000 random scenarios from SEED=0 on with the real scheduler; it may be in ORACLE_VENV=
+	$(if $(ORACLE_VENV),,@sh oracle/setup.sh)
+	@$(RUN) -m oracle.search --venv "$(or $(ORACLE_VENV),oracle/.venv)" --count $(or $(N),5000) --seed $(or $(SEED),0)
+
+mutation: setup ## take rules of the simulator away, one at a time, and show which recorded traces notice
+	@$(RUN) tests/mutation/check.py
+
 clean: ## remove all that was made here
-	rm -rf .venv node_modules dist .setup.log .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv node_modules dist .setup.log .hypothesis .mypy_cache .pytest_cache .ruff_cache oracle/.venv oracle/report.json
