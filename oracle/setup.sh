@@ -10,8 +10,13 @@ VENV=${1:-oracle/.venv}
 NOTE=$VENV/.vllm-$VERSION
 if [ -e "$NOTE" ]; then exit 0; fi
 
+# pip also complains about all that vLLM asks for and is left out here; what it says is shown only when it fails.
+LOG=$VENV/setup.log
 install() {
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "$@"
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "$@" >"$LOG" 2>&1 || {
+        echo "batchloom: could not install $*: the output is in $LOG" >&2
+        exit 1
+    }
 }
 
 echo "batchloom: putting vLLM $VERSION into $VENV"

@@ -225,14 +225,14 @@ class Engine:
         A state is kept as a mark and compared with each later one; the mark moves on at twice the distance (Brent), so
         that a circle of any length is found.
         """
-        if self.step_index < LIVELOCK_STEPS or self._pending or self._aborts:
+        if self.step_index < LIVELOCK_STEPS or self._num_idle or self._pending or self._aborts:
             return False
         if self._mark is None or self._last_progress >= self._mark[0]:
             self._mark = (self.step_index, self._state())
             return False
         state = self._state()
         if state == self._mark[1]:
-            self._cut = max(LIVELOCK_STEPS, self._mark[0])
+            self._cut = LIVELOCK_STEPS if self._last_progress < LIVELOCK_STEPS else self._mark[0]
             return True
         if self.step_index >= 2 * self._mark[0]:
             self._mark = (self.step_index, state)

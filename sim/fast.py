@@ -208,14 +208,14 @@ class FastEngine:
     def _is_livelock(self) -> bool:
         """As `Engine._is_livelock`; while anybody sleeps there is progress."""
         step = self.scheduler.step
-        if step < self._livelock_steps or self._pending or self._aborts or self.scheduler.num_asleep:
+        if step < self._livelock_steps or self._num_idle or self._pending or self._aborts or self.scheduler.num_asleep:
             return False
         if self._mark is None or self._last_progress >= self._mark[0]:
             self._mark = (step, self.scheduler.state())
             return False
         state = self.scheduler.state()
         if state == self._mark[1]:
-            self.num_steps = max(self._livelock_steps, self._mark[0])
+            self.num_steps = self._livelock_steps if self._last_progress < self._livelock_steps else self._mark[0]
             return True
         if step >= 2 * self._mark[0]:
             self._mark = (step, state)
