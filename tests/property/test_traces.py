@@ -123,18 +123,16 @@ def clock_of(trace):
 
 
 LIVELOCK = {
-    "name": "two that take turns",
+    "name": "begins again and again",
     "config": {
         "max_num_batched_tokens": 8,
         "max_num_seqs": 2,
         "max_model_len": 24,
         "block_size": 4,
-        "num_gpu_blocks": 5,
+        "num_gpu_blocks": 4,
+        "scheduler_reserve_full_isl": False,
     },
-    "requests": [
-        {"id": "q0", "prompt_tokens": 6, "output_tokens": 12, "arrival_step": 0},
-        {"id": "q1", "prompt_tokens": 6, "output_tokens": 12, "arrival_step": 0},
-    ],
+    "requests": [{"id": "q0", "prompt_tokens": 20, "output_tokens": 1, "arrival_step": 0}],
 }
 
 
