@@ -23,7 +23,6 @@ class CostModel:
         knee: `a`, `A`, `K` of the knee form, in us, us and tokens.
         kv, q: cost of a token of decode context, and of a query-key pair, in 1 / 2**20 us.
         kv_mixed, kp: what a mixed batch adds for a token of decode context, and a chunk for a token of its context.
-        mean_error_percent: mean error on held-out decode, prefill and mixed batches, in percent; empty if unknown.
     """
 
     name: str
@@ -34,7 +33,6 @@ class CostModel:
     q: int = 0
     kv_mixed: int = 0
     kp: int = 0
-    mean_error_percent: tuple[str, ...] = ()
 
     def step_us(self, batch: Iterable[tuple[int, int]]) -> int:
         """Microseconds of one step.
@@ -92,7 +90,6 @@ _MODELS = (
         table=(4920, 5210, 5502, 5683, 7261, 11080, 20785, 41026, 85133, 170193),
         kv=33651,
         q=938,
-        mean_error_percent=("2.8", "1.4", "5.3"),
     ),
     CostModel(
         "h200-llama-3.1-8b-knee",
@@ -100,7 +97,6 @@ _MODELS = (
         knee=(4074, 1062, 64),
         kv=31574,
         q=2056,
-        mean_error_percent=("3.6", "5.8", "4.4"),
     ),
     CostModel(
         "h100-llama-3.1-8b",
@@ -108,7 +104,6 @@ _MODELS = (
         table=(6187, 6889, 7228, 7372, 8562, 11767, 21459, 41913, 82152, 172375),
         kv=45024,
         q=912,
-        mean_error_percent=("2.3", "0.7", "4.3"),
     ),
     CostModel(
         "h100-llama-3.1-8b-knee",
@@ -116,7 +111,6 @@ _MODELS = (
         knee=(4762, 2169, 128),
         kv=44667,
         q=1851,
-        mean_error_percent=("5.6", "3.8", "3.8"),
     ),
     CostModel(
         "a100-llama-3.1-8b",
@@ -124,7 +118,6 @@ _MODELS = (
         table=(11081, 11214, 11688, 13530, 19624, 33505, 61848, 116744, 230988, 458834),
         kv=87388,
         q=3120,
-        mean_error_percent=("2.4", "0.5", "2.9"),
     ),
     CostModel(
         "a100-llama-3.1-8b-knee",
@@ -132,7 +125,6 @@ _MODELS = (
         knee=(7884, 3332, 64),
         kv=83755,
         q=4056,
-        mean_error_percent=("2.6", "2.2", "3.3"),
     ),
     CostModel(
         "l40s-llama-3.1-8b",
@@ -149,7 +141,6 @@ _MODELS = (
         kv_mixed=_millionths(1560),
         q=_millionths(27),
         kp=_millionths(7950),
-        mean_error_percent=("1.9", "2.0", "7.0"),
     ),
     CostModel(
         "rtx4090-llama-3.1-8b-knee",

@@ -10,17 +10,12 @@ from typing import NamedTuple
 from . import fast
 from .config import Refusal
 from .cost import COST_MODELS
+from .livelock import IDLE_STEPS, LivelockWatch
 from .output import SchedulerOutput
 from .request import Request
 from .scenario import RequestSpec, Scenario
 from .scheduler import Scheduler, VllmAssertion
 from .trace import StepRecord, Trace
-
-LIVELOCK_STEPS = 1500
-"""A livelock is recorded up to this step."""
-
-IDLE_STEPS = 4
-"""So many empty steps in a row, with nothing still to arrive, are a stall."""
 
 
 def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = "auto") -> Trace:
@@ -40,9 +35,7 @@ def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = 
     if refusal is not None:
         return Trace(scenario.name, "", (), (), warnings, refusal)
     if driver != "plain" and fast.applies(scenario):
-        return fast.FastEngine(scenario, driver != "awake", LIVELOCK_STEPS, IDLE_STEPS).trace(
-            scenario.name, warnings, max_steps
-        )
+        return fast.FastEngine(scenario, driver != "awake").trace(scenario.name, warnings, max_steps)
     engine = Engine(scenario)
     try:
         engine.run(max_steps)
@@ -83,20 +76,17 @@ class Engine:
         self.step_index = 0
         self.clock_us: int | None = 0 if scenario.in_time else None
         self._cost_model = COST_MODELS[scenario.config.cost_model]
-        self._pending = deque(sorted(scenario.requests, key=lambda spec: spec.arrival))
-        self._aborts: dict[int, list[str]] = {}
-        for spec in scenario.requests:
-            if spec.abort_step is not None:
-                self._aborts.setdefault(spec.abort_step, []).append(spec.id)
+        self._pending = deque(scenario.arrivals())
+        self._aborts = scenario.aborts()
         self._accepts: dict[str, deque[int]] = {spec.id: deque(spec.accepts) for spec in scenario.requests}
         self._in_flight: deque[_InFlight] = deque()
         self._num_idle = 0
         self._last_progress = 0
-        self._mark: tuple[int, object] | None = None
-        self._cut: int | None = None
+        self._watch = LivelockWatch()
 
     def run(self, max_steps: int | None = None) -> None:
         """Step until nothing is left, nothing can come, or `max_steps` is reached; sets `outcome`."""
+        end = None
         while True:
             self._arrive()
             if not (self.scheduler.requests or self._pending or self._in_flight):
@@ -107,13 +97,14 @@ class Engine:
             self.step()
             if self._num_idle >= IDLE_STEPS and not self._pending and not self._aborts:
                 break
-            if self._is_livelock():
+            end = self._livelock_end()
+            if end is not None:
                 self.outcome = "max_steps"
                 break
         while self._in_flight:
             self._apply_oldest()
-        if self._cut is not None:
-            del self.steps[self._cut :]
+        if end is not None:
+            del self.steps[end:]
         if self.scheduler.requests and self.outcome == "finished":
             self.outcome = "stalled"
 
@@ -219,24 +210,10 @@ class Engine:
 
     # ------------------------------------------------------------------ a state that returns never ends
 
-    def _is_livelock(self) -> bool:
-        """Whether the run goes round in a circle: the same state again, and nothing came of the steps between.
-
-        A state is kept as a mark and compared with each later one; the mark moves on at twice the distance (Brent), so
-        that a circle of any length is found.
-        """
-        if self.step_index < LIVELOCK_STEPS or self._num_idle or self._pending or self._aborts:
-            return False
-        if self._mark is None or self._last_progress >= self._mark[0]:
-            self._mark = (self.step_index, self._state())
-            return False
-        state = self._state()
-        if state == self._mark[1]:
-            self._cut = LIVELOCK_STEPS if self._last_progress < LIVELOCK_STEPS else self._mark[0]
-            return True
-        if self.step_index >= 2 * self._mark[0]:
-            self._mark = (self.step_index, state)
-        return False
+    def _livelock_end(self) -> int | None:
+        if self._num_idle or self._pending or self._aborts:
+            return None
+        return self._watch.end(self.step_index, self._last_progress, self._state)
 
     def _state(self) -> object:
         in_flight = [(flight.output.num_scheduled_tokens, flight.output.spec) for flight in self._in_flight]

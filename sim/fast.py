@@ -10,6 +10,7 @@ from .config import Config
 from .cost import COST_MODELS, SHIFT
 from .fast_scheduler import FastScheduler
 from .fast_state import Sequence
+from .livelock import IDLE_STEPS, LivelockWatch
 from .residency import FOR_EVER, LazySteps
 from .scenario import Scenario
 from .trace import Trace
@@ -35,10 +36,9 @@ class FastEngine:
     Args:
         scenario: one that `applies`, with a configuration that is not refused.
         lazy: let decodes sleep; without it every request is visited in every step.
-        livelock_steps, idle_steps: see `engine.LIVELOCK_STEPS` and `engine.IDLE_STEPS`.
     """
 
-    def __init__(self, scenario: Scenario, lazy: bool, livelock_steps: int, idle_steps: int) -> None:
+    def __init__(self, scenario: Scenario, lazy: bool) -> None:
         self.config: Config = scenario.config
         self.scheduler = FastScheduler(scenario.config, lazy)
         self.log = self.scheduler.log
@@ -47,16 +47,11 @@ class FastEngine:
         self.num_steps = 0
         self.clock_us: int | None = 0 if scenario.in_time else None
         self._cost_model = COST_MODELS[scenario.config.cost_model]
-        self._pending = deque(sorted(scenario.requests, key=lambda spec: spec.arrival))
-        self._aborts: dict[int, list[str]] = {}
-        for spec in scenario.requests:
-            if spec.abort_step is not None:
-                self._aborts.setdefault(spec.abort_step, []).append(spec.id)
-        self._livelock_steps = livelock_steps
-        self._idle_steps = idle_steps
+        self._pending = deque(scenario.arrivals())
+        self._aborts = scenario.aborts()
         self._num_idle = 0
         self._last_progress = 0
-        self._mark: tuple[int, object] | None = None
+        self._watch = LivelockWatch()
 
     def trace(self, name: str | None, warnings: tuple[str, ...], max_steps: int | None) -> Trace:
         """Run to the end and return what is left of it."""
@@ -76,9 +71,11 @@ class FastEngine:
             if self._is_quiet() and self._quiet_steps(max_steps):
                 continue
             self._step()
-            if self._num_idle >= self._idle_steps and not self._pending and not self._aborts:
+            if self._num_idle >= IDLE_STEPS and not self._pending and not self._aborts:
                 break
-            if self._is_livelock():
+            end = self._livelock_end()
+            if end is not None:
+                self.num_steps = end
                 self.outcome = "max_steps"
                 break
         if self.live and self.outcome == "finished":
@@ -205,18 +202,9 @@ class FastEngine:
 
     # ------------------------------------------------------------------ a state that returns never ends
 
-    def _is_livelock(self) -> bool:
-        """As `Engine._is_livelock`; while anybody sleeps there is progress."""
-        step = self.scheduler.step
-        if step < self._livelock_steps or self._num_idle or self._pending or self._aborts or self.scheduler.num_asleep:
-            return False
-        if self._mark is None or self._last_progress >= self._mark[0]:
-            self._mark = (step, self.scheduler.state())
-            return False
-        state = self.scheduler.state()
-        if state == self._mark[1]:
-            self.num_steps = self._livelock_steps if self._last_progress < self._livelock_steps else self._mark[0]
-            return True
-        if step >= 2 * self._mark[0]:
-            self._mark = (step, state)
-        return False
+    def _livelock_end(self) -> int | None:
+        """As in `Engine`; while anybody sleeps there is progress."""
+        scheduler = self.scheduler
+        if self._num_idle or self._pending or self._aborts or scheduler.num_asleep:
+            return None
+        return self._watch.end(scheduler.step, self._last_progress, scheduler.state)

@@ -35,7 +35,6 @@ class Request:
         "num_in_flight_tokens",
         "num_output_placeholders",
         "num_output_tokens",
-        "num_preemptions",
         "num_prompt_tokens",
         "num_spec_tokens",
         "num_stale_output_tokens",
@@ -61,7 +60,6 @@ class Request:
         self.num_tokens: int = spec.prompt_tokens
         self.num_output_tokens = 0
         self.num_computed_tokens = 0
-        self.num_preemptions = 0
         # True after a step that left part of the known tokens uncomputed. It is state, not a function of the
         # counters: it keeps its value while the request waits.
         self.is_prefill_chunk = False
@@ -110,7 +108,6 @@ class Request:
         # Output in flight is still delivered, but must not touch the counters that start anew.
         self.num_stale_output_tokens = self.num_in_flight_tokens
         self.num_output_placeholders = 0
-        self.num_preemptions += 1
 
     def land(self, num_scheduled: int) -> bool:
         """A step with `num_scheduled` tokens came back; whether it was sent before the last preemption."""

@@ -58,6 +58,18 @@ class Scenario:
         """Whether the requests arrive in microseconds rather than in steps."""
         return bool(self.requests) and self.requests[0].arrival_us is not None
 
+    def arrivals(self) -> list[RequestSpec]:
+        """The requests in the order in which they arrive."""
+        return sorted(self.requests, key=lambda spec: spec.arrival)
+
+    def aborts(self) -> dict[int, list[str]]:
+        """Who is aborted before which step."""
+        aborts: dict[int, list[str]] = {}
+        for spec in self.requests:
+            if spec.abort_step is not None:
+                aborts.setdefault(spec.abort_step, []).append(spec.id)
+        return aborts
+
     def warnings(self) -> list[str]:
         """What is traced as the bare scheduler does it, though a whole server would refuse it; and vLLM's warnings."""
         found = self.config.warnings()

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from sim import engine
+from sim import livelock
 from sim.engine import Engine, simulate
 from sim.scenario import parse_scenario
 from tests.golden.replay import Replay
@@ -143,13 +143,13 @@ def test_a_livelock_is_found_and_nothing_else_is(scenario):
     """With the patience of 30 steps instead of 1,500: whoever is cut would still be there after 2,000."""
     parsed = parse_scenario(scenario)
     assume(parsed.config.refusal() is None)
-    patience, engine.LIVELOCK_STEPS = engine.LIVELOCK_STEPS, 30
+    patience, livelock.LIVELOCK_STEPS = livelock.LIVELOCK_STEPS, 30
     try:
         found = [simulate(parsed, driver=driver).to_json() for driver in ("plain", "fast")]
-        engine.LIVELOCK_STEPS = 1_000_000
+        livelock.LIVELOCK_STEPS = 1_000_000
         whole = simulate(parsed, max_steps=2_000, driver="plain").to_json()
     finally:
-        engine.LIVELOCK_STEPS = patience
+        livelock.LIVELOCK_STEPS = patience
     assume("error" not in whole)
     for trace in found:
         assert trace["outcome"] == whole["outcome"]

@@ -142,6 +142,11 @@ def test_a_livelock_after_a_long_run_is_found(run):
     trace = run(("L", 4, 1_600), late, **TURN | blocks)
     assert (trace["outcome"], trace["unfinished"]) == ("max_steps", ["A"])
     assert 1_600 < len(trace["steps"]) < 5_000
+    # What is kept holds a whole round: A is preempted and comes back.
+    last = [step for step in trace["steps"] if step["generated"]][-1]["step"]
+    circle = trace["steps"][last + 1 :]
+    assert any(step["preempted"] for step in circle)
+    assert any(step["resumed"] for step in circle)
 
 
 def test_a_long_run_that_makes_progress_is_not_cut(run):
