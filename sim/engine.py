@@ -4,7 +4,10 @@
 tokens samples one token, and as many accepted drafts as the scenario says.
 """
 
+import gc
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from . import fast
@@ -34,8 +37,25 @@ def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = 
     refusal = scenario.config.refusal()
     if refusal is not None:
         return Trace(scenario.name, "", (), (), warnings, refusal)
-    if driver != "plain" and fast.applies(scenario):
-        return fast.FastEngine(scenario, driver != "awake").trace(scenario.name, warnings, max_steps)
+    with _collector_resting():
+        if driver != "plain" and fast.applies(scenario):
+            return fast.FastEngine(scenario, driver != "awake").trace(scenario.name, warnings, max_steps)
+        return _run_plainly(scenario, warnings, max_steps)
+
+
+@contextmanager
+def _collector_resting() -> Iterator[None]:
+    """No search for cycles meanwhile: a run makes none, and much that stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _run_plainly(scenario: Scenario, warnings: tuple[str, ...], max_steps: int | None) -> Trace:
     engine = Engine(scenario)
     try:
         engine.run(max_steps)

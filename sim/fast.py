@@ -5,6 +5,7 @@ Tests hold both ways equal in every field of every step.
 """
 
 from collections import deque
+from functools import cache
 
 from .config import Config
 from .cost import COST_MODELS, SHIFT
@@ -47,7 +48,9 @@ class FastEngine:
         self.num_steps = 0
         self.clock_us: int | None = 0 if scenario.in_time else None
         self._cost_model = COST_MODELS[scenario.config.cost_model]
+        self._linear_us = cache(self._cost_model.linear_us)
         self._pending = deque(scenario.arrivals())
+        self._next_arrival = self._pending[0].arrival[0] if self._pending else FOR_EVER
         self._aborts = scenario.aborts()
         self._num_idle = 0
         self._last_progress = 0
@@ -86,18 +89,19 @@ class FastEngine:
     def _arrive(self) -> None:
         scheduler = self.scheduler
         step = scheduler.step
-        if self._pending:
-            now = step if self.clock_us is None else self.clock_us
-            if self.clock_us is not None and not self.live:
-                now = self.clock_us = max(now, self._pending[0].arrival[0])
-            while self._pending and self._pending[0].arrival[0] <= now:
-                spec = self._pending.popleft()
-                sequence = self.live[spec.id] = Sequence(spec, self.config.max_model_len)
-                scheduler.waiting.add(sequence, False, step, self.log)
-                self._last_progress = step
-        for request_id in self._aborts.pop(step, ()):
-            if request_id in self.live:
-                scheduler.abort(self.live.pop(request_id))
+        if self.clock_us is not None and not self.live and self._pending:
+            self.clock_us = max(self.clock_us, self._next_arrival)
+        now = step if self.clock_us is None else self.clock_us
+        while self._next_arrival <= now:
+            spec = self._pending.popleft()
+            self._next_arrival = self._pending[0].arrival[0] if self._pending else FOR_EVER
+            sequence = self.live[spec.id] = Sequence(spec, self.config.max_model_len)
+            scheduler.waiting.add(sequence, False, step, self.log)
+            self._last_progress = step
+        if step in self._aborts:
+            for request_id in self._aborts.pop(step):
+                if request_id in self.live:
+                    scheduler.abort(self.live.pop(request_id))
             self._last_progress = step
 
     # ------------------------------------------------------------------ steps
@@ -119,7 +123,7 @@ class FastEngine:
         self._num_idle = self._num_idle + 1 if is_empty else 0
         scheduler.step += 1
         if self.clock_us is not None and is_empty and self._pending:
-            self.clock_us = max(self.clock_us, self._pending[0].arrival[0])
+            self.clock_us = max(self.clock_us, self._next_arrival)
 
     def _advance_clock(self, plan: Batch) -> None:
         assert self.clock_us is not None
@@ -135,7 +139,7 @@ class FastEngine:
                 chunk_pairs += n * (2 * sequence.computed + n) // 2
                 chunk_context += sequence.computed + n
         step_us = self._cost_model.us(num_tokens, decode_context, chunk_pairs, chunk_context) if num_tokens else 0
-        self.log.start_us.append(self.clock_us)
+        self.log.note_clock(scheduler.step, self.clock_us)
         self.log.step_us.append(step_us)
         self.clock_us += step_us
 
@@ -144,57 +148,54 @@ class FastEngine:
         scheduler = self.scheduler
         return (
             not scheduler.awake
+            and scheduler.step not in scheduler.calendar
             and self.config.prefill_schedule_interval == 1
-            and (not scheduler.waiting or len(scheduler.running) >= scheduler.max_num_active_reqs)
+            and (not scheduler.waiting.num_waiting or len(scheduler.running) >= scheduler.max_num_active_reqs)
             and scheduler.num_asleep < scheduler.token_budget
         )
 
     def _quiet_steps(self, max_steps: int | None) -> int:
-        """Take steps in which only sleepers advance, until something is due. Returns how many.
+        """Take steps in which only sleepers advance, until something is due. Returns how many."""
+        scheduler = self.scheduler
+        step = scheduler.step
+        ends = (scheduler.next_wake(), min(self._aborts, default=FOR_EVER), FOR_EVER if max_steps is None else max_steps)
+        most = min(ends) - step
+        if self.clock_us is not None:
+            num_steps = self._quiet_clock(most)
+        else:
+            # Without sleepers and arrivals the state will not change, and is looked at after each step.
+            last = self._next_arrival if scheduler.num_asleep or self._pending else step + 1
+            num_steps = scheduler.take_quiet_blocks(min(most, last - step))
+        if num_steps:
+            self._passed(step + num_steps)
+        return num_steps
 
-        The one loop that runs for every step of a lightly loaded hour, hence all names are local.
-        """
-        scheduler, model, clock_us = self.scheduler, self._cost_model, self.clock_us
-        first = step = scheduler.step
-        num_asleep = scheduler.num_asleep
-        scheduler.note_quiet_stops()
-        linear_us = model.linear_us(num_asleep)
-        context = num_asleep * step - scheduler.sum_of_origins
-        next_arrival = self._pending[0].arrival[0] if self._pending else FOR_EVER
-        now = step if clock_us is None else clock_us
-        phase, block_size, blocks = scheduler.phase, self.config.block_size, scheduler.blocks
-        num_free = len(blocks)
-        note_free = self.log.free_blocks.append
-        note_start, note_us = self.log.start_us.append, self.log.step_us.append
-        calendar, aborts = scheduler.calendar, self._aborts
-        while now < next_arrival and step not in calendar and step != max_steps and step not in aborts:
-            due = phase[step % block_size]
-            if due:
-                if len(due) > num_free:
-                    break
-                num_free -= len(due)
-                for number in sorted(due):
-                    due[number].stay.blocks.append(blocks.take_one())
-            note_free(num_free)
-            step += 1
-            if clock_us is None:
-                now = step
-            else:
-                context += num_asleep
-                step_us = linear_us + (model.kv * context >> SHIFT)
-                note_start(now)
-                note_us(step_us)
-                now += step_us
-            if not num_asleep and next_arrival == FOR_EVER:
-                break
-        if clock_us is not None:
-            self.clock_us = now
-        self._passed(step)
-        return step - first
+    def _quiet_clock(self, most: int) -> int:
+        """The same where time passes: up to `most` steps, those that begin before the next arrival."""
+        scheduler, now = self.scheduler, self.clock_us
+        assert now is not None
+        num_asleep, kv = scheduler.num_asleep, self._cost_model.kv
+        linear_us = self._linear_us(num_asleep)
+        cost = kv * (num_asleep * (scheduler.step + 1) - scheduler.sum_of_origins)
+        gap = self._next_arrival - now
+        # Steps only get longer: with the length of the first one, this many begin before the arrival, or fewer.
+        most = min(most, (gap - 1) // (linear_us + (cost >> SHIFT)) + 1)
+        lengths = [linear_us + (c >> SHIFT) for c in range(cost, cost + most * kv * num_asleep, kv * num_asleep)]
+        passed = sum(lengths)
+        while passed - lengths[-1] >= gap:
+            passed -= lengths.pop()
+        num_steps = scheduler.take_quiet_blocks(len(lengths))
+        if num_steps < len(lengths):
+            del lengths[num_steps:]
+            passed = sum(lengths)
+        self.log.note_clock(scheduler.step, now)
+        self.log.step_us.fromlist(lengths)
+        self.clock_us = now + passed
+        return num_steps
 
     def _passed(self, step: int) -> None:
         """Quiet steps before `step` are over."""
-        if self.scheduler.num_asleep and step > self.scheduler.step:
+        if self.scheduler.num_asleep:
             self.num_steps = step
             self._last_progress = step - 1
             self._num_idle = 0

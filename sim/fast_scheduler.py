@@ -6,12 +6,13 @@ needs a block in which step, `calendar` who samples a last token. With `lazy=Fal
 """
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from . import reasons
 from .config import Config
 from .fast_state import BlockStack, Sequence, WaitingLine
 from .reasons import Reason
-from .residency import ASLEEP, RunLog, Stay
+from .residency import ASLEEP, FOR_EVER, RunLog, Stay
 
 
 class FastScheduler:
@@ -20,7 +21,7 @@ class FastScheduler:
     def __init__(self, config: Config, lazy: bool = True) -> None:
         self.config = config
         self.lazy = lazy
-        self.log = RunLog(config.block_size)
+        self.log = RunLog(config.block_size, config.num_gpu_blocks)
         self.max_num_active_reqs = config.max_num_active_seqs or config.max_num_seqs
         budgets = (config.max_num_scheduled_tokens or config.max_num_batched_tokens, config.max_num_batched_tokens)
         self.token_budget = min(budgets)
@@ -31,8 +32,9 @@ class FastScheduler:
         self.awake: dict[int, Sequence] = {}
         self.num_asleep = 0
         self.sum_of_origins = 0
-        self.phase: list[dict[int, Sequence]] = [{} for _ in range(config.block_size)]
+        self.phase: list[dict[int, list[int]]] = [{} for _ in range(config.block_size)]
         self.calendar: dict[int, list[Sequence]] = {}
+        self._wake_steps: list[int] = []
         self._num_admitted = 0
         self.last_prefill_step = -config.prefill_schedule_interval
         self.num_executed_steps = 0
@@ -50,8 +52,12 @@ class FastScheduler:
         sequence.origin = step - sequence.computed
         sequence.wake_step = last
         del self.awake[sequence.number]
-        self.phase[sequence.origin % self.config.block_size][sequence.number] = sequence
-        self.calendar.setdefault(last, []).append(sequence)
+        self.phase[sequence.origin % self.config.block_size][sequence.number] = sequence.stay.blocks
+        if last in self.calendar:
+            self.calendar[last].append(sequence)
+        else:
+            self.calendar[last] = [sequence]
+            heappush(self._wake_steps, last)
         self.num_asleep += 1
         self.sum_of_origins += sequence.origin
         sequence.stay.log.append((step, ASLEEP, sequence.origin, 0, 1))
@@ -74,8 +80,8 @@ class FastScheduler:
 
     def wake_all(self) -> None:
         """Nobody sleeps any more."""
-        for phase in self.phase:
-            for sequence in list(phase.values()):
+        for sequence in self.running.values():
+            if sequence.asleep:
                 self._wake(sequence)
 
     def _is_crowded(self, threshold: int) -> bool:
@@ -83,11 +89,16 @@ class FastScheduler:
         if not self.num_asleep:
             return False
         demand = self.num_asleep
+        for sequence in self.awake.values():
+            wanted = sequence.tokens - sequence.computed
+            demand += min(wanted, threshold or wanted)
+        if demand <= self.token_budget:
+            return False
         last_asleep = next(s.number for s in reversed(self.running.values()) if s.asleep)
         for number, sequence in self.awake.items():
-            if number < last_asleep:
+            if number > last_asleep:
                 wanted = sequence.tokens - sequence.computed
-                demand += min(wanted, threshold or wanted)
+                demand -= min(wanted, threshold or wanted)
         return demand > self.token_budget
 
     # ------------------------------------------------------------------ one step
@@ -98,11 +109,11 @@ class FastScheduler:
         for sequence in self.calendar.pop(step, ()):
             if sequence.asleep and sequence.wake_step == step:
                 self._wake(sequence)
-        num_requests = len(self.running) + len(self.waiting)
+        num_requests = len(self.running) + self.waiting.num_waiting
         threshold = self.config.long_prefill_token_threshold if num_requests > 1 else 0
         if threshold and self.config.long_prefill_token_threshold_adaptive:
             threshold = max(threshold, self.config.max_num_batched_tokens // num_requests)
-        held = self._steps_held()
+        held = self._steps_held() if self.config.prefill_schedule_interval > 1 else 0
         if self._is_crowded(threshold):
             self.wake_all()
         plan: dict[Sequence, int] = {}
@@ -118,7 +129,6 @@ class FastScheduler:
             self.num_executed_steps += 1
         if prefill:
             self.last_prefill_step = self.num_executed_steps
-        self.log.free_blocks.append(len(self.blocks))
         self.log.note_stops(step, running_stop, waiting_stop)
         return plan
 
@@ -126,7 +136,7 @@ class FastScheduler:
         """Steps for which prefill is still held back, 0 when it may run."""
         interval = self.config.prefill_schedule_interval
         left = interval - (self.num_executed_steps + 1 - self.last_prefill_step)
-        if interval == 1 or left <= 0 or self.prefill_capacity_bound:
+        if left <= 0 or self.prefill_capacity_bound:
             return 0
         return left if self.num_asleep or any(not s.is_prefill_chunk for s in self.awake.values()) else 0
 
@@ -153,7 +163,7 @@ class FastScheduler:
                 if num_tokens == 0:
                     continue
             if need:
-                if need > len(blocks):
+                if need > blocks.num_free:
                     budget += self._make_room(sequence, need, plan)
                     if number not in running:
                         continue
@@ -168,7 +178,10 @@ class FastScheduler:
         """Those to look at in this step, by number, in running order."""
         if not self.lazy:
             return list(self.running.items())
-        return sorted([*self.awake.items(), *self.phase[self.step % self.config.block_size].items()])
+        due = self.phase[self.step % self.config.block_size]
+        if not due and len(self.awake) < 2:
+            return list(self.awake.items())
+        return [(number, self.running[number]) for number in sorted([*self.awake, *due])]
 
     def _running_share(self, sequence: Sequence, budget: int, threshold: int, held: int) -> tuple[int, int]:
         """Tokens for one that does not just decode, 0 with the reason noted, and the blocks that it lacks for them."""
@@ -202,12 +215,12 @@ class FastScheduler:
     def _make_room(self, sequence: Sequence, need: int, plan: dict[Sequence, int]) -> int:
         """Preempt until `sequence` has its blocks or is itself the victim. Returns the tokens given back."""
         restored = 0
-        while need > len(self.blocks):
+        while need > self.blocks.num_free:
             if self.config.policy == "priority":
                 victim = max(self.running.values(), key=lambda s: s.sort_key)
             else:
                 victim = next(reversed(self.running.values()))
-            self._note(self.log.skipped, victim, reasons.preempted(sequence.request_id, need, len(self.blocks)))
+            self._note(self.log.skipped, victim, reasons.preempted(sequence.request_id, need, self.blocks.num_free))
             if victim.asleep:
                 self._rouse(victim)
                 restored += 1
@@ -237,7 +250,7 @@ class FastScheduler:
         """Next, the waiting requests, until one of them cannot be admitted."""
         stop: Reason | None = None
         prefill = False
-        while self.waiting:
+        while self.waiting.num_waiting:
             if budget == 0:
                 stop = reasons.token_budget(self.token_budget, self.token_budget)
                 break
@@ -259,7 +272,7 @@ class FastScheduler:
             budget -= num_tokens
             prefill |= sequence.tokens > 1
         if not held:
-            self.prefill_capacity_bound = len(self.waiting) > 0
+            self.prefill_capacity_bound = self.waiting.num_waiting > 0
         return stop, prefill
 
     def _admissible(self, sequence: Sequence, budget: int, threshold: int, held: int) -> tuple[Reason | None, int, int]:
@@ -278,8 +291,8 @@ class FastScheduler:
         if config.scheduler_reserve_full_isl:
             required = max(need, -(-min(sequence.tokens, config.max_model_len) // config.block_size))
         watermark = config.watermark_blocks if self.running else 0
-        if required + watermark > len(self.blocks):
-            return reasons.kv_blocks(required, len(self.blocks), watermark), 0, 0
+        if required + watermark > self.blocks.num_free:
+            return reasons.kv_blocks(required, self.blocks.num_free, watermark), 0, 0
         return None, num_tokens, need
 
     def _admit(self, sequence: Sequence, need: int) -> None:
@@ -293,10 +306,17 @@ class FastScheduler:
 
     # ------------------------------------------------------------------ steps in which nobody is awake
 
-    def note_quiet_stops(self) -> None:
-        """What keeps the waiting requests out of the quiet steps that follow."""
-        full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if self.waiting else None
+    def next_wake(self) -> int:
+        """The next step with somebody in the calendar."""
+        while self._wake_steps and self._wake_steps[0] not in self.calendar:
+            heappop(self._wake_steps)
+        return self._wake_steps[0] if self._wake_steps else FOR_EVER
+
+    def take_quiet_blocks(self, num_steps: int) -> int:
+        """Give the sleepers their blocks in up to `num_steps` steps. Returns for how many there are enough."""
+        full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if self.waiting.num_waiting else None
         self.log.note_stops(self.step, None, full)
+        return self.blocks.give_in_turn(self.phase, self.step, num_steps)
 
     # ------------------------------------------------------------------ outputs, arrivals, aborts
 
@@ -340,4 +360,4 @@ class FastScheduler:
         """All that decides what comes next when nobody sleeps, for comparing moments of a run."""
         running = [(s.request_id, s.tokens, s.computed, s.is_prefill_chunk) for s in self.running.values()]
         cadence = min(self.num_executed_steps - self.last_prefill_step, self.config.prefill_schedule_interval)
-        return (running, self.waiting.state(), len(self.blocks), cadence, self.prefill_capacity_bound)
+        return (running, self.waiting.state(), self.blocks.num_free, cadence, self.prefill_capacity_bound)

@@ -54,13 +54,12 @@ class WaitingLine:
         self._front: list[Sequence] = []
         self._line: deque[Sequence] = deque()
         self._count = 0
-
-    def __len__(self) -> int:
-        return len(self._heap) + len(self._front) + len(self._line)
+        self.num_waiting = 0
 
     def add(self, sequence: Sequence, preempted: bool, step: int, log: RunLog) -> None:
         """`sequence` waits from `step` on."""
         self._count += 1
+        self.num_waiting += 1
         key: object = sequence.sort_key
         if self._by_priority:
             heappush(self._heap, (key, self._count, sequence))
@@ -81,6 +80,7 @@ class WaitingLine:
 
     def pop_head(self) -> None:
         """Take the next one out."""
+        self.num_waiting -= 1
         if self._by_priority:
             heappop(self._heap)
         elif self._front:
@@ -90,6 +90,7 @@ class WaitingLine:
 
     def remove(self, sequence: Sequence) -> None:
         """Take `sequence` out, wherever it stands."""
+        self.num_waiting -= 1
         if self._by_priority:
             self._heap = [item for item in self._heap if item[2] is not sequence]
             heapify(self._heap)
@@ -108,12 +109,9 @@ class BlockStack:
     """Free block ids: returned ones on top, the newest first, then those never used."""
 
     def __init__(self, num_gpu_blocks: int) -> None:
+        self.num_free = num_gpu_blocks - 1
         self._returned: list[int] = []
         self._next_unused = 1
-        self._end = num_gpu_blocks
-
-    def __len__(self) -> int:
-        return len(self._returned) + self._end - self._next_unused
 
     def take(self, num_blocks: int) -> list[int]:
         """The next `num_blocks`; the caller knows that there are so many."""
@@ -124,15 +122,38 @@ class BlockStack:
         if unused:
             taken.extend(range(self._next_unused, self._next_unused + unused))
             self._next_unused += unused
+        self.num_free -= num_blocks
         return taken
 
-    def take_one(self) -> int:
-        """The next one; the caller knows that there is one."""
-        if self._returned:
-            return self._returned.pop()
-        self._next_unused += 1
-        return self._next_unused - 1
+    def give_in_turn(self, due_by_turn: list[dict[int, list[int]]], first: int, num_steps: int) -> int:
+        """One block to each that is due, step by step, in the order of their numbers.
+
+        Args:
+            due_by_turn: for each place of a step in a block, the lists of those who need a block then.
+            first: the first step.
+            num_steps: how many.
+
+        Returns:
+            For how many steps there were enough.
+        """
+        returned, num_free, block_size = self._returned, self.num_free, len(due_by_turn)
+        for step in range(first, first + num_steps):
+            if due_by_turn[step % block_size]:
+                due = due_by_turn[step % block_size]
+                if len(due) > num_free:
+                    num_steps = step - first
+                    break
+                num_free -= len(due)
+                for number in sorted(due) if len(due) > 1 else due:
+                    if returned:
+                        due[number].append(returned.pop())
+                    else:
+                        due[number].append(self._next_unused)
+                        self._next_unused += 1
+        self.num_free = num_free
+        return num_steps
 
     def give_back(self, blocks: list[int]) -> None:
         """All blocks of a request; its last one is on top then."""
         self._returned.extend(blocks)
+        self.num_free += len(blocks)

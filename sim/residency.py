@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple, overload
 
 from .reasons import Reason
@@ -32,7 +33,7 @@ FOR_EVER = 1 << 60
 
 
 class Served(NamedTuple):
-    """What a running request got in one step; blocks are those that it holds."""
+    """What a running request got in one step, perhaps nothing; blocks are those that it holds."""
 
     num_tokens: int
     computed: int
@@ -63,18 +64,17 @@ class Stay:
         self.blocks: list[int] = []
         self.log: list[Entry] = []
 
-    def at(self, step: int, block_size: int) -> Served | None:
-        """What it got in `step`, or `None` for nothing."""
+    def at(self, step: int, block_size: int) -> Served:
+        """What it got in `step`, where it runs."""
         i = bisect_right(self.log, (step, 1 << 62)) - 1
-        if i < 0:
-            return None
         entry = self.log[i]
         if entry[1] == ASLEEP:
             computed = step - entry[2]
             num_blocks = -(-computed // block_size)
             return Served(1, computed + 1, num_blocks, computed // block_size + 1, True)
         if entry[0] != step or entry[1] == 0:
-            return None
+            held = self._blocks_before(i + 1, block_size)
+            return Served(0, 0, held, held, False)
         before = self._blocks_before(i, block_size)
         return Served(entry[1], entry[2], before, entry[3], bool(entry[4]))
 
@@ -96,17 +96,39 @@ class RunLog:
     """Everything that a run leaves, while it is written."""
 
     block_size: int
+    num_gpu_blocks: int
     running: list[Stay] = field(default_factory=list)
     waiting: list[Stay] = field(default_factory=list)
-    free_blocks: "array[int]" = field(default_factory=lambda: array("i"))
-    start_us: "array[int]" = field(default_factory=lambda: array("q"))
+    # The length of each step, and in some steps the clock at their start, wherever it was put forward.
     step_us: "array[int]" = field(default_factory=lambda: array("i"))
+    clock_steps: "array[int]" = field(default_factory=lambda: array("i"))
+    clock_us: "array[int]" = field(default_factory=lambda: array("q"))
     preempted: dict[int, list[str]] = field(default_factory=dict)
     finished: dict[int, list[str]] = field(default_factory=dict)
     skipped: dict[int, dict[str, Reason]] = field(default_factory=dict)
     capped: dict[int, dict[str, Reason]] = field(default_factory=dict)
     # What ended the two loops, noted when it changes.
     stops: list[tuple[int, Reason | None, Reason | None]] = field(default_factory=list)
+
+    def note_clock(self, step: int, clock_us: int) -> None:
+        """Keep when `step` starts; those after it follow without a gap until the next note."""
+        self.clock_steps.append(step)
+        self.clock_us.append(clock_us)
+
+    def start_us(self, step: int) -> int:
+        """When `step` starts."""
+        i = bisect_right(self.clock_steps, step) - 1
+        return self.clock_us[i] + sum(self.step_us[self.clock_steps[i] : step])
+
+    def end_times(self, num_steps: int) -> "array[int]":
+        """When each of the first `num_steps` steps ends."""
+        ends: array[int] = array("q")
+        for i, first in enumerate(self.clock_steps):
+            last = self.clock_steps[i + 1] if i + 1 < len(self.clock_steps) else num_steps
+            lengths = accumulate(self.step_us[first:last], initial=self.clock_us[i])
+            next(lengths)
+            ends.extend(lengths)
+        return ends
 
     def note_stops(self, step: int, running_stop: Reason | None, waiting_stop: Reason | None) -> None:
         """Keep what ended the loops of `step`, if it is not what ended those of the step before."""
@@ -192,12 +214,14 @@ class LazySteps(Sequence[StepRecord]):
         self._waiting = self._waiting or self._listed(log.waiting)
         running = self._at(self._running, step)
         waiting = InLine(self._waiting[step // WINDOW_STEPS], step)
-        got = {stay: served for stay in running if (served := stay.at(step, log.block_size))}
+        served = {stay: stay.at(step, log.block_size) for stay in running}
+        num_held = sum(each.blocks_after for each in served.values())
+        got = {stay: each for stay, each in served.items() if each.num_tokens}
         admitted = [stay for stay in running if stay.first == step]
         _, running_stop, waiting_stop = log.stops[bisect_right(log.stops, step, key=_first) - 1]
         return StepRecord(
             step=step,
-            scheduled={stay.request_id: served.num_tokens for stay, served in got.items()},
+            scheduled={stay.request_id: each.num_tokens for stay, each in got.items()},
             new=[stay.request_id for stay in admitted if stay.is_new],
             resumed=[stay.request_id for stay in admitted if not stay.is_new],
             preempted=sorted(log.preempted.get(step, ())),
@@ -206,17 +230,17 @@ class LazySteps(Sequence[StepRecord]):
             blocks={s.request_id: s.blocks[g.blocks_before : g.blocks_after] for s, g in got.items() if g.gained},
             running=[stay.request_id for stay in running],
             waiting=waiting,
-            computed={stay.request_id: served.computed for stay, served in got.items()},
+            computed={stay.request_id: each.computed for stay, each in got.items()},
             spec={},
-            free_blocks=log.free_blocks[step],
-            generated={stay.request_id: 1 for stay, served in got.items() if served.sampled},
+            free_blocks=log.num_gpu_blocks - 1 - num_held,
+            generated={stay.request_id: 1 for stay, each in got.items() if each.sampled},
             finished=log.finished.get(step, ()),
             skipped=log.skipped.get(step, {}),
             running_stop=running_stop,
             waiting_stop=waiting_stop,
             capped=log.capped.get(step, {}),
-            start_us=log.start_us[step] if log.start_us else None,
-            step_us=log.step_us[step] if log.start_us else None,
+            start_us=log.start_us(step) if log.step_us else None,
+            step_us=log.step_us[step] if log.step_us else None,
         )
 
 

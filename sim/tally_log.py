@@ -16,6 +16,7 @@ class _Reader:
     def __init__(self, log: RunLog, num_steps: int) -> None:
         self._log = log
         self._num_steps = num_steps
+        self._ends = log.end_times(num_steps)
         self._tally = Tally()
         self._visited = bytearray(num_steps)
         # How many more sleep in a step than in the one before.
@@ -43,8 +44,7 @@ class _Reader:
         return min(stay.last, self._num_steps - 1)
 
     def _moment(self, step: int) -> Moment:
-        log = self._log
-        return Moment(step, log.start_us[step] + log.step_us[step] if log.start_us else 0)
+        return Moment(step, self._ends[step] if self._ends else 0)
 
     def _lengths(self, stays: list[Stay]) -> tuple[int, int]:
         """The greatest length of a queue, and the sum of its lengths over all steps."""
@@ -95,14 +95,13 @@ class _Reader:
     def _steps(self) -> None:
         """What concerns whole steps: which were idle, when the last one ended, how long sleepers wait for a token."""
         tally, before, last_busy = self._tally, 0, -1
-        in_time, starts, lengths = bool(self._log.start_us), self._log.start_us, self._log.step_us
         itl_us = tally.itl_us
         for step, (visited, num_asleep) in enumerate(zip(self._visited, accumulate(self._more_asleep), strict=False)):
             if not (visited or num_asleep):
                 tally.idle_steps += 1
                 continue
             last_busy = step
-            end = starts[step] + lengths[step] if in_time else 0
+            end = self._ends[step] if self._ends else 0
             if num_asleep:
                 itl_us[end - before] += num_asleep
             before = end
