@@ -144,7 +144,10 @@ class FastEngine:
         self.clock_us += step_us
 
     def _is_quiet(self) -> bool:
-        """Whether steps may follow in which nobody is awake and nobody can be admitted."""
+        """Whether steps may follow in which nobody is awake and nobody can be admitted.
+
+        Where time passes somebody must be asleep: without anybody the clock jumps.
+        """
         scheduler = self.scheduler
         return (
             not scheduler.awake
@@ -152,13 +155,18 @@ class FastEngine:
             and self.config.prefill_schedule_interval == 1
             and (not scheduler.waiting.num_waiting or len(scheduler.running) >= scheduler.max_num_active_reqs)
             and scheduler.num_asleep < scheduler.token_budget
+            and (scheduler.num_asleep > 0 or self.clock_us is None)
         )
 
     def _quiet_steps(self, max_steps: int | None) -> int:
         """Take steps in which only sleepers advance, until something is due. Returns how many."""
         scheduler = self.scheduler
         step = scheduler.step
-        ends = (scheduler.next_wake(), min(self._aborts, default=FOR_EVER), FOR_EVER if max_steps is None else max_steps)
+        ends = (
+            scheduler.next_wake(),
+            min(self._aborts, default=FOR_EVER),
+            FOR_EVER if max_steps is None else max_steps,
+        )
         most = min(ends) - step
         if self.clock_us is not None:
             num_steps = self._quiet_clock(most)

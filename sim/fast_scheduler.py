@@ -5,7 +5,7 @@ sleeps nobody visits it: its counters follow by arithmetic from the step in whic
 needs a block in which step, `calendar` who samples a last token. With `lazy=False` nobody ever sleeps.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
 from heapq import heappop, heappush
 
 from . import reasons
@@ -148,40 +148,57 @@ class FastScheduler:
         running_stop: Reason | None = None
         prefill = False
         running, blocks, block_size = self.running, self.blocks, self.config.block_size
-        for number, sequence in self._visited():
+        due = sorted(self.phase[self.step % block_size])
+        for number, sequence in self._awake_in_order():
+            if due and due[0] < number:
+                budget += self._supply(due, number, plan)
             if number not in running:
                 continue  # a victim of this step
-            num_tokens, need = 0, 1
-            if not sequence.asleep:
-                if budget == 0:
-                    running_stop = reasons.token_budget(self.token_budget, self.token_budget)
-                    continue
-                if sequence.decodes(self.config.max_model_len):
-                    num_tokens, need = 1, 0 if sequence.computed % block_size else 1
-                else:
-                    num_tokens, need = self._running_share(sequence, budget, threshold, held)
-                if num_tokens == 0:
-                    continue
+            if budget == 0:
+                running_stop = reasons.token_budget(self.token_budget, self.token_budget)
+                continue
+            if sequence.decodes(self.config.max_model_len):
+                num_tokens, need = 1, 0 if sequence.computed % block_size else 1
+            else:
+                num_tokens, need = self._running_share(sequence, budget, threshold, held)
+            if num_tokens == 0:
+                continue
             if need:
                 if need > blocks.num_free:
                     budget += self._make_room(sequence, need, plan)
                     if number not in running:
                         continue
                 sequence.stay.blocks.extend(blocks.take(need))
-            if num_tokens:
-                plan[sequence] = num_tokens
-                budget -= num_tokens
-                prefill |= sequence.is_prefill_chunk
+            plan[sequence] = num_tokens
+            budget -= num_tokens
+            prefill |= sequence.is_prefill_chunk
+        if due:
+            budget += self._supply(due, FOR_EVER, plan)
         return budget, running_stop, prefill
 
-    def _visited(self) -> Iterable[tuple[int, Sequence]]:
-        """Those to look at in this step, by number, in running order."""
-        if not self.lazy:
-            return list(self.running.items())
-        due = self.phase[self.step % self.config.block_size]
-        if not due and len(self.awake) < 2:
-            return list(self.awake.items())
-        return [(number, self.running[number]) for number in sorted([*self.awake, *due])]
+    def _awake_in_order(self) -> list[tuple[int, Sequence]]:
+        """Those to look at in this step, by number, which is running order."""
+        return sorted(self.awake.items()) if self.lazy else list(self.running.items())
+
+    def _supply(self, due: list[int], before: int, plan: dict[Sequence, int]) -> int:
+        """The block that each sleeper needs which is due and stands before number `before`.
+
+        Takes them out of `due`. Their tokens have left the budget already. Returns the tokens that victims gave back.
+        """
+        split = bisect_left(due, before)
+        numbers, restored = due[:split], 0
+        del due[:split]
+        if split <= self.blocks.num_free:
+            self.blocks.give_one_each(
+                [self.running[number].stay.blocks for number in numbers if number in self.running]
+            )
+            return 0
+        for number in numbers:
+            if number in self.running and not self.blocks.num_free:
+                restored += self._make_room(self.running[number], 1, plan)
+            if number in self.running:
+                self.running[number].stay.blocks.extend(self.blocks.take(1))
+        return restored
 
     def _running_share(self, sequence: Sequence, budget: int, threshold: int, held: int) -> tuple[int, int]:
         """Tokens for one that does not just decode, 0 with the reason noted, and the blocks that it lacks for them."""

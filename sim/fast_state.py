@@ -1,6 +1,7 @@
 """State of the fast driver: a request that may sleep, the waiting line, the free blocks."""
 
 from collections import deque
+from collections.abc import Collection
 from heapq import heapify, heappop, heappush
 
 from .residency import RunLog, Stay
@@ -125,6 +126,17 @@ class BlockStack:
         self.num_free -= num_blocks
         return taken
 
+    def give_one_each(self, wanting: Collection[list[int]]) -> None:
+        """The next one to each list; the caller knows that there are so many."""
+        returned = self._returned
+        for blocks in wanting:
+            if returned:
+                blocks.append(returned.pop())
+            else:
+                blocks.append(self._next_unused)
+                self._next_unused += 1
+        self.num_free -= len(wanting)
+
     def give_in_turn(self, due_by_turn: list[dict[int, list[int]]], first: int, num_steps: int) -> int:
         """One block to each that is due, step by step, in the order of their numbers.
 
@@ -136,21 +148,13 @@ class BlockStack:
         Returns:
             For how many steps there were enough.
         """
-        returned, num_free, block_size = self._returned, self.num_free, len(due_by_turn)
+        block_size, give = len(due_by_turn), self.give_one_each
         for step in range(first, first + num_steps):
             if due_by_turn[step % block_size]:
                 due = due_by_turn[step % block_size]
-                if len(due) > num_free:
-                    num_steps = step - first
-                    break
-                num_free -= len(due)
-                for number in sorted(due) if len(due) > 1 else due:
-                    if returned:
-                        due[number].append(returned.pop())
-                    else:
-                        due[number].append(self._next_unused)
-                        self._next_unused += 1
-        self.num_free = num_free
+                if len(due) > self.num_free:
+                    return step - first
+                give([due[number] for number in sorted(due)] if len(due) > 1 else due.values())
         return num_steps
 
     def give_back(self, blocks: list[int]) -> None:

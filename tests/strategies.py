@@ -135,12 +135,13 @@ def one_request(
 ) -> Json:
     """A request with what the chosen features ask of it."""
     request: Json = {"id": request_id, "prompt_tokens": draw(prompts), "output_tokens": draw(outputs)}
+    arrival = 0
     if in_time:
         request["arrival_us"] = draw(st.integers(0, 200_000))
     else:
         request["arrival_step"] = arrival = draw(st.one_of(st.integers(0, 3), st.integers(0, 14)))
-        if "abort" in chosen and draw(st.booleans()):
-            request["abort_step"] = arrival + draw(st.integers(0, 16))
+    if "abort" in chosen and draw(st.booleans()):
+        request["abort_step"] = arrival + draw(st.integers(0, 16))
     if "priority" in chosen:
         request["priority"] = draw(st.integers(0, 3))
     if "lora" in chosen:

@@ -34,8 +34,21 @@ NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "importers", "exporter
 """Parts of `sim` that the page never loads: they talk to a terminal, to files or to hardware."""
 
 BROWSER_IMPORTS = {
-    *("abc", "array", "bisect", "collections", "copy", "dataclasses", "enum", "functools", "heapq", "html"),
-    *("importlib", "itertools", "json", "math", "operator", "re", "string", "textwrap", "types", "typing"),
+    *("abc", "array", "bisect", "collections", "contextlib", "copy", "dataclasses", "enum", "functools", "gc"),
+    *(
+        "heapq",
+        "html",
+        "importlib",
+        "itertools",
+        "json",
+        "math",
+        "operator",
+        "re",
+        "string",
+        "textwrap",
+        "types",
+        "typing",
+    ),
 }
 """Nothing here knows a clock, chance or the environment. `importlib` is for reading what is packed with `sim`."""
 

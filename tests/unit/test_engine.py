@@ -63,6 +63,13 @@ def test_a_request_may_be_aborted_while_it_waits(run):
     assert [step["waiting"] for step in steps] == [["B"], [], []]
 
 
+def test_when_all_are_aborted_the_clock_jumps_to_the_next_arrival(run):
+    late = ("B", 4, 1, {"arrival_us": 900_000})
+    steps = run(("A", 4, 40, {"arrival_us": 0, "abort_step": 3}), late)["steps"]
+    assert [step["scheduled"] for step in steps if step["scheduled"]] == [{"A": 4}, {"A": 1}, {"A": 1}, {"B": 4}]
+    assert steps[-1]["start_us"] == 900_000
+
+
 # --- the clock
 
 
