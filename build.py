@@ -124,6 +124,7 @@ class Pages:
             "policy": POLICY,
             "base": base,
             "modules": sorted(path.name for path in (SITE / "assets").glob("*.mjs") if path.name != BOOT),
+            "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
@@ -242,6 +243,12 @@ def pack_simulator(target: Path, catalogs: Catalogs) -> None:
 # ---------------------------------------------------------------- Python for the browser
 
 
+def pyscript_files() -> list[Path]:
+    """The modules of PyScript that its start loads."""
+    modules = sorted((PACKAGES / "@pyscript" / "core" / "dist").glob("*.js"))
+    return [path for path in modules if path.name.startswith(PYSCRIPT_FILES)]
+
+
 def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
     pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core"
@@ -250,8 +257,7 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
             raise BuildError(f"{package.relative_to(PACKAGES.parent)} is missing: run `make setup` (or `npm ci`) first")
     target = out / "vendor" / "pyodide"
     _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / BOOT], target)
-    scripts = [path for path in sorted((pyscript / "dist").glob("*.js")) if path.name.startswith(PYSCRIPT_FILES)]
-    _copy(scripts, out / "vendor" / "pyscript")
+    _copy(pyscript_files(), out / "vendor" / "pyscript")
     manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript)]
     licences = "".join("{name} {version}, {license}, {homepage}\n".format_map(manifest) for manifest in manifests)
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")

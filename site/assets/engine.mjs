@@ -7,13 +7,25 @@ const SCRIPT = new URL("worker.py", import.meta.url).href;
 /** Python's answer to a question that it cannot accept; the message is one line. */
 export class Refused extends Error {}
 
+let engine = null; // the page has one
+let latest = null;
+let listener = () => {};
+
 /**
- * Starts the engine.
+ * Starts the engine, or gives the one that was started.
  * @param onProgress told `{stage, got, total}` while it loads
  * @returns a promise of `{call, died}`: `call(message)` promises the answer, `died` resolves with an error when the
  *   engine is gone.
  */
-export async function startEngine(onProgress) {
+export function startEngine(onProgress) {
+  if (onProgress) {
+    listener = onProgress;
+    if (latest) onProgress(latest);
+  }
+  return engine ??= load((progress) => listener(latest = progress));
+}
+
+async function load(onProgress) {
   let die;
   const died = new Promise((resolve) => { die = resolve; });
   const pyscript = import(new URL("pyscript/core.js", VENDOR).href);

@@ -2,6 +2,7 @@
 
 import { keepAddress } from "./address.mjs";
 import { BatchLoom } from "./batch-loom.mjs";
+import { painted } from "./early.mjs";
 import { offerEmbeds } from "./embed.mjs";
 import { Refused, startEngine } from "./engine.mjs";
 import { applyQuery } from "./query.mjs";
@@ -71,12 +72,6 @@ function fail(error) {
   giveUp(new Error(reason));
 }
 
-/** After the first paint, when the browser has nothing better to do. */
-function whenIdle(act) {
-  const idle = globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, 200));
-  requestAnimationFrame(() => idle(act, { timeout: 2000 }));
-}
-
 /** When a figure is touched or gets the focus, or when it is changed, also by the query string, and can be seen. */
 function onFirstUse(act) {
   for (const figure of figures) {
@@ -111,7 +106,7 @@ function begin() {
   if (html.dataset.engine === "failed") return giveUp(new Error("this frame is sandboxed")); // embed.js has told it
   if (html.dataset.start === "use") onFirstUse(start);
   showNotices(applyQuery(location.search, figures));
-  if (html.dataset.start !== "use") whenIdle(start);
+  if (html.dataset.start !== "use") painted.then(start);
 }
 
 begin();
