@@ -41,6 +41,22 @@ class Stay(NamedTuple):
         return self.start + self.job.length
 
 
+class Counts(NamedTuple):
+    """Cells of the picture up to some iteration, and what the requests waited up to it.
+
+    Args:
+        steps: iterations that have passed.
+        busy, held, free: slots in which a request works, in which one is done and still there, in which nobody is.
+        waited: iterations that the requests waited for a slot, all together.
+    """
+
+    steps: int
+    busy: int
+    held: int
+    free: int
+    waited: int
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What became of the requests under one rule. Counts are of slots in iterations: cells of the picture.
@@ -59,6 +75,14 @@ class Run:
     def steps(self) -> int:
         """Iterations from the first arrival on until all are done."""
         return max((stay.release for stay in self.stays), default=0)
+
+    def after(self, steps: int) -> Counts:
+        """The counts once so many iterations have passed; those of the whole run, when that is shorter."""
+        steps = min(steps, self.steps)
+        busy = sum(max(0, min(stay.end, steps) - stay.start) for stay in self.stays)
+        held = sum(max(0, min(stay.release, steps) - stay.end) for stay in self.stays)
+        waited = sum(max(0, min(stay.start, steps) - stay.job.arrival) for stay in self.stays)
+        return Counts(steps, busy, held, self.slots * steps - busy - held, waited)
 
     @property
     def busy(self) -> int:

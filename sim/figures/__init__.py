@@ -5,11 +5,10 @@ from .budgets import BUDGETS
 from .figure import Figure
 from .one_step import ONE_STEP
 from .schedules import SCHEDULES
-from .six_steps import SIX_STEPS
 from .starvation import STARVATION
 from .tradeoff import TRADEOFF
 
-_SINGLE = (ONE_STEP, BATCHING, BUDGETS, SIX_STEPS, STARVATION, TRADEOFF)
+_SINGLE = (ONE_STEP, BATCHING, BUDGETS, STARVATION, TRADEOFF)
 FIGURES: dict[str, Figure] = {
     figure.name: figure for figure in (*_SINGLE, *(schedule.figure() for schedule in SCHEDULES))
 }

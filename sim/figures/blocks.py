@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .html import element, escape, output
 from .run import Block, Run
-from .svg import lane
+from .svg import lane, tile
 from .timeline import COLOURS
 from .words import Words
 
@@ -77,17 +77,29 @@ def _alt(run: Run, step: int, words: Words) -> str:
     return words("blocks.alt", step=step, held=words("list.long").join(told) or "–", free=free)
 
 
-def small_map(blocks: Sequence[Block], column: int) -> str:
-    """All blocks as squares in the colour of their owner, free ones hollow, for the foot of a column."""
+def small_map(blocks: Sequence[Block], column: int, ids: Sequence[str]) -> str:
+    """All blocks in the colour and with the mark of their owner, free ones hollow, for the foot of a column.
+
+    Args:
+        blocks: of one step.
+        column: width of the column.
+        ids: of the requests, by place.
+    """
     per_row = min(len(blocks), (column - 16) // MINI)
     left = (column - per_row * MINI) // 2
-    by_kind: dict[str, list[str]] = {}
+    by_owners: dict[tuple[int, ...], list[str]] = {}
     for index, block in enumerate(blocks):
         row, place = divmod(index, per_row)
-        kind = f"r{block.owners[0] % COLOURS} held" if block.owners else "hollow"
-        corner = f"M{left + place * MINI + 2} {row * MINI + 14}h10v10h-10z"
-        by_kind.setdefault(kind, []).append(corner)
-    return "".join(element("path", {"class": kind, "d": "".join(paths)}) for kind, paths in by_kind.items())
+        at = left + place * MINI + 2, row * MINI + 14, 10
+        by_owners.setdefault(block.owners, []).append(tile(block.owners[0] if block.owners else 0, *at))
+    return "".join(_owned(owners, "".join(paths), ids) for owners, paths in by_owners.items())
+
+
+def _owned(owners: tuple[int, ...], path: str, ids: Sequence[str]) -> str:
+    if not owners:
+        return element("path", {"class": "hollow", "d": path})
+    who = " ".join(ids[owner] for owner in owners)
+    return element("path", {"class": f"r{owners[0] % COLOURS} held", "data-request": who, "d": path})
 
 
 def small_height(count: int, column: int) -> int:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from ..onestep import OneStep, coming_steps, onestep
 from ..parameters import ONESTEP, Value, by_name
 from .figure import Figure
-from .forms import slider
-from .html import element, output, table
-from .svg import Grid, cells, frame, inner_marks, lane
+from .forms import prompt_and_decodes, slider
+from .html import Cell, element, output, table
+from .svg import Grid, cells, frame, inner_marks, lane, of
 from .words import Words
 
 NAME = "budgets"
@@ -24,7 +24,10 @@ NUMBERS = ("decode", "prefill", "prefill_left", "steps_to_finish_prefill")
 def form(words: Words) -> str:
     """One slider: the budget of the fourth row."""
     return element("p", {"class": "how"}, words.html("budgets.how", D=D, P=P)) + element(
-        "div", {"class": "sliders"}, slider(NAME, YOURS, YOURS.default, words)
+        "div",
+        {"class": "sliders"},
+        slider(NAME, YOURS, YOURS.default, words, plays=True),
+        prompt_and_decodes("D", words),
     )
 
 
@@ -66,10 +69,13 @@ def _drawing(budget: int, step: OneStep) -> str:
     height = PITCH * -(-budget // PER_ROW)
     return lane(
         cells("idle", grid, range(budget - step.idle, budget)),
-        cells("decode", grid, decode),
-        inner_marks(grid, decode),
-        cells("prefill", grid, prefill),
-        cells("wait", outside, range(budget, budget + D - step.decode)),
+        of(
+            "D",
+            cells("decode", grid, decode),
+            inner_marks(grid, decode),
+            cells("wait", outside, range(budget, budget + D - step.decode)),
+        ),
+        of("P", cells("prefill", grid, prefill)),
         frame(grid, budget),
         height=max(height, PITCH),
     )
@@ -81,7 +87,8 @@ def _numbers(budget: int, step: OneStep, words: Words) -> str:
         value = step.to_json()[name]
         told = output(name, "never" if value is None else value, "∞" if value is None else None, data_budget=budget)
         label = element("dt", None, words.html(f"number.{name}"))
-        items.append(element("div", {"class": f"number {name}"}, label, element("dd", None, told)))
+        data = {"class": f"number {name}", "data-request": "D" if name == "decode" else "P"}
+        items.append(element("div", data, label, element("dd", None, told)))
     return element("dl", {"class": "numbers"}, *items)
 
 
@@ -99,12 +106,14 @@ def _why(budget: int, words: Words) -> str:
 
 
 def _table(yours: int, words: Words) -> str:
-    head = [words("table.budget"), *(words.plain(f"number.{name}") for name in NUMBERS), words("table.by-step")]
+    whose = ("D", "P", "P", "P", "P")
+    titles = (*(words.plain(f"number.{name}") for name in NUMBERS), words("table.by-step"))
+    head = [words("table.budget"), *map(Cell, titles, whose)]
     rows: list[list[object]] = []
     for budget in (*TABLE_3, yours):
         step = onestep(D, P, budget, M)
         numbers = [words("steps.never") if value is None else value for value in map(step.to_json().get, NUMBERS)]
-        rows.append([budget, *numbers, _by_step(budget, step)])
+        rows.append([budget, *map(Cell, (*numbers, _by_step(budget, step)), whose)])
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 

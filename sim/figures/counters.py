@@ -30,9 +30,10 @@ def _request(moment: Moment, width: int, words: Words) -> str:
     if moment.status in ("absent", "finished"):
         text = words.html(f"six-steps.{'absent' if moment.status == 'absent' else 'gone'}")
         told = element("td", {"class": "state", "colspan": len(NAMES)}, text)
-        return element("tr", {"class": moment.status}, header, told, bar)
+        return element("tr", {"class": moment.status, "data-request": moment.request_id}, header, told, bar)
     numbers = [element("td", {"class": name}, _number(moment, name)) for name in NAMES]
-    return element("tr", {"class": f"{moment.status} {colour(moment)}"}, header, *numbers, bar)
+    data = {"class": f"{moment.status} {colour(moment)}", "data-request": moment.request_id}
+    return element("tr", data, header, *numbers, bar)
 
 
 def _number(moment: Moment, name: str) -> str:

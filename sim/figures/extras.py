@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from .html import element, escape, output
+from .moments import Moment
 from .run import Run
 from .svg import Grid, cells, frame, labels, lane
 from .timeline import chip, colour
@@ -39,7 +40,7 @@ def encoder(run: Run, step: int, words: Words) -> str:
             image, moment = by_id[request_id].images[index], places[request_id]
             span = range(used, used + image.length)
             names = labels("prefill", grid, [(cell, request_id) for cell in span])
-            parts.append(element("g", {"class": colour(moment)}, cells("prefill", grid, span), names))
+            parts.append(element("g", _of(moment), cells("prefill", grid, span), names))
             told.append(words("encoder.one", id=request_id, n=index + 1, length=image.length))
             used += image.length
     parts = [cells("idle", grid, range(used, budget)), *parts, frame(grid, budget)]
@@ -53,6 +54,10 @@ def encoder(run: Run, step: int, words: Words) -> str:
     return _panel("encoder", words.html("encoder.title") + " " + number, picture, _images(run, words))
 
 
+def _of(moment: Moment) -> dict[str, object]:
+    return {"class": colour(moment), "data-request": moment.request_id}
+
+
 def _images(run: Run, words: Words) -> str:
     items = []
     for moment, request in zip(run.moments[0], run.scenario.requests, strict=True):
@@ -60,7 +65,8 @@ def _images(run: Run, words: Words) -> str:
             words("encoder.image", length=image.length, offset=image.offset, hash=image.hash)
             for image in request.images
         ]
-        items.append(element("li", None, chip(moment), " ", escape(words("list.long").join(spans))))
+        text = escape(words("list.long").join(spans))
+        items.append(element("li", {"data-request": moment.request_id}, chip(moment), " ", text))
     return element("ul", {"class": "facts"}, *items)
 
 
@@ -69,7 +75,7 @@ def priorities(run: Run, step: int, words: Words) -> str:
     items = []
     for moment, request in zip(run.moments[step], run.scenario.requests, strict=True):
         text = words("priority.one", priority=request.priority, step=request.arrival_step)
-        items.append(element("li", None, chip(moment), " ", escape(text)))
+        items.append(element("li", {"data-request": moment.request_id}, chip(moment), " ", escape(text)))
     return _panel("priorities", words.html("priority.title"), element("ul", {"class": "facts"}, *items))
 
 

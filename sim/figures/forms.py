@@ -1,10 +1,11 @@
 """Native controls with their labels, and the buttons that work them. Names of controls are names of parameters."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..parameters import Parameter, Value
 from .html import element, escape
+from .timeline import COLOURS, mark
 from .words import Words
 
 ICONS = {
@@ -14,11 +15,16 @@ ICONS = {
     "pause": "M6 4h3v12h-3zM12 4h3v12h-3z",
     "forward": "M6 4l8 6-8 6z",
     "last": "M15 4v12M4 4l8 6-8 6z",
+    "event-back": "M10 4l-7 6 7 6zM15.5 6.5l3 3.5-3 3.5-3-3.5z",
+    "event-on": "M10 4l7 6-7 6zM4.5 6.5l3 3.5-3 3.5-3-3.5z",
 }
 
 
-def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
-    """A range with its letter, what it means, vLLM's name for it, its value, and a button for one less and one more."""
+def slider(figure: str, parameter: Parameter, value: Value, words: Words, *, plays: bool = False) -> str:
+    """A range with its letter, what it means, vLLM's name for it, its value, and a button for one less and one more.
+
+    With `plays` there is a button that moves it on by itself, up to its end.
+    """
     identity, name = f"{figure}-{parameter.name}", parameter.name
     label = element(
         "label",
@@ -27,14 +33,21 @@ def slider(figure: str, parameter: Parameter, value: Value, words: Words) -> str
         element("span", {"class": "meaning"}, escape(words(f"control.{name}"))),
         element("code", {"translate": "no"}, escape(words(f"control.{name}.vllm"))),
     )
-    control = {"type": "range", "id": identity} | _limits(parameter, value)
     return element(
         "div",
         {"class": "control slider", "data-control": name},
         label,
-        element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value)),
-        element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
+        *_track(identity, parameter, value, words, plays=plays),
     )
+
+
+def _track(identity: str, parameter: Parameter, value: Value, words: Words, *, plays: bool = False) -> tuple[str, str]:
+    """The value in digits, and the range between its two buttons."""
+    name, control = parameter.name, {"type": "range", "id": identity} | _limits(parameter, value)
+    play = _icon("play", words, {"data-play": name, "aria-pressed": "false"}, also="pause") if plays else ""
+    parts = (_nudge(name, -1, words), element("input", control), _nudge(name, 1, words), play)
+    shown = element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value))
+    return shown, element("div", {"class": "track plays" if plays else "track"}, *parts)
 
 
 def _limits(parameter: Parameter, value: Value) -> dict[str, Value]:
@@ -78,13 +91,8 @@ def setting(figure: str, parameter: Parameter, value: Value, words: Words) -> st
     identity, name = f"{figure}-{parameter.name}", parameter.name
     meaning = element("span", {"class": "meaning"}, escape(words(f"setting.{name}")))
     label = element("label", {"for": identity}, meaning, element("code", {"translate": "no"}, escape(name)))
-    control = {"type": "range", "id": identity} | _limits(parameter, value)
     return element(
-        "div",
-        {"class": "control slider", "data-control": name},
-        label,
-        element("output", {"data-for": name, "for": identity, "aria-live": "off"}, escape(value)),
-        element("div", {"class": "track"}, _nudge(name, -1, words), element("input", control), _nudge(name, 1, words)),
+        "div", {"class": "control slider", "data-control": name}, label, *_track(identity, parameter, value, words)
     )
 
 
@@ -98,6 +106,46 @@ def switch(parameter: Parameter, value: Value, words: Words) -> str:
         element("span", {"class": "meaning"}, escape(words(f"setting.{parameter.name}"))),
         element("code", {"translate": "no"}, escape(parameter.name)),
     )
+
+
+def request_buttons(ids: Sequence[str], words: Words) -> str:
+    """A button for each request, by which it is lit up everywhere in the figure; they also tell the marks."""
+    buttons = [
+        request_button(f"r{place % COLOURS}", request_id, mark(place) + escape(request_id))
+        for place, request_id in enumerate(ids)
+    ]
+    return button_group(buttons, words)
+
+
+def prompt_and_decodes(decodes: str, words: Words) -> str:
+    """Buttons for the two sides of a step: the prompt `P`, and all decodes, whose ids are `decodes`."""
+    buttons = [
+        request_button("", decodes, words.html("requests.decodes")),
+        request_button("", "P", words.html("requests.prompt")),
+    ]
+    return button_group(buttons, words)
+
+
+def request_button(kind: str, ids: str, text: str) -> str:
+    """One such button.
+
+    Args:
+        kind: class of its colour.
+        ids: what it lights up, with spaces between.
+        text: markup.
+    """
+    return element(
+        "button",
+        {"type": "button", "class": f"who {kind}".rstrip(), "data-request": ids, "aria-pressed": "false"},
+        text,
+    )
+
+
+def button_group(buttons: Sequence[str], words: Words) -> str:
+    """Such buttons with the words that say what they do."""
+    name = element("span", {"class": "part-name"}, escape(words("requests")))
+    data = {"class": "requests", "role": "group", "aria-label": words("requests"), "data-part": "requests"}
+    return element("div", data, name, *buttons)
 
 
 def preset(identity: str, values: Mapping[str, Value], letter: str, title: str, detail: str) -> str:
@@ -114,14 +162,18 @@ def preset(identity: str, values: Mapping[str, Value], letter: str, title: str, 
 
 
 def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
-    """First, back, play, forward, last, and a slider over the steps."""
+    """First, back, play, forward, last, the events before and after, and a slider over the steps."""
     name = parameter.name
+    before = {"data-event-by": -1, "data-for": name, "aria-keyshortcuts": "Shift+N"}
+    after = {"data-event-by": 1, "data-for": name, "aria-keyshortcuts": "N"}
     buttons = (
+        _icon("event-back", words, before),
         _icon("first", words, {"data-step-to": "first", "data-for": name}),
         _icon("back", words, {"data-step-by": -1, "data-for": name}),
         _icon("play", words, {"data-play": name, "aria-pressed": "false"}, also="pause"),
         _icon("forward", words, {"data-step-by": 1, "data-for": name}),
         _icon("last", words, {"data-step-to": "last", "data-for": name}),
+        _icon("event-on", words, after),
     )
     identity = f"{figure}-{name}"
     control = {"type": "range", "id": identity} | _limits(parameter, value)

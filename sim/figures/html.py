@@ -1,6 +1,7 @@
 """HTML and SVG as text. Attributes are always escaped, children are markup already."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 _VOID = frozenset({"input", "br", "hr", "link"})
 
@@ -42,18 +43,25 @@ def output(name: str, value: object, shown: str | None = None, **attributes: obj
     return element("output", data, escape(value if shown is None else shown))
 
 
-def table(identity: str, summary: str, head: list[str], rows: list[list[object]]) -> str:
+class Cell(NamedTuple):
+    """A cell of a table that is about one request, which then lights up with it."""
+
+    text: object
+    request: str
+
+
+def table(identity: str, summary: str, head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """The numbers of a picture as a table that can be opened. The first cell of a row is its header.
 
     Args:
         identity: id of the `<details>`; the page keeps it open over redraws.
         summary: the line that opens it.
-        head: texts of the column headers.
-        rows: texts or numbers.
+        head: texts of the column headers, or `Cell`s.
+        rows: texts or numbers, or `Cell`s.
     """
-    heads = "".join(element("th", {"scope": "col"}, escape(text)) for text in head)
+    heads = "".join(_cell("th", item, scope="col") for item in head)
     body = "".join(
-        element("tr", None, element("th", {"scope": "row"}, escape(first)), *(_cell(item) for item in rest))
+        element("tr", None, _cell("th", first, scope="row"), *(_cell("td", item) for item in rest))
         for first, *rest in rows
     )
     inner = element("table", None, element("thead", None, element("tr", None, heads)), element("tbody", None, body))
@@ -66,5 +74,7 @@ def table(identity: str, summary: str, head: list[str], rows: list[list[object]]
     )
 
 
-def _cell(item: object) -> str:
-    return element("td", None, escape(item))
+def _cell(name: str, item: object, **attributes: object) -> str:
+    if isinstance(item, Cell):
+        return element(name, {**attributes, "data-request": item.request}, escape(item.text))
+    return element(name, attributes, escape(item))

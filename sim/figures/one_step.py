@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ..onestep import OneStep, Rule, coming_steps, deciding_rule, onestep
 from ..parameters import ONESTEP, Value, by_name
 from .figure import Figure
-from .forms import checkbox, preset, radios, slider
-from .html import element, escape, output, table
-from .svg import HEIGHT, Grid, cells, frame, grid_for, inner_marks, labels, lane
+from .forms import checkbox, preset, prompt_and_decodes, radios, slider
+from .html import Cell, element, escape, output, table
+from .svg import HEIGHT, Grid, cells, frame, grid_for, inner_marks, labels, lane, of
 from .words import Words
 
 NAME = "one-step"
@@ -46,7 +46,7 @@ def form(words: Words) -> str:
         preset(name, values, name[-1].upper(), words(f"one-step.{name}"), words(f"one-step.{name}.detail"))
         for name, values in GROUPS.items()
     ]
-    sliders = [slider(NAME, ROWS[name], ROWS[name].default, words) for name in ("D", "B", "P", "M")]
+    sliders = [slider(NAME, ROWS[name], ROWS[name].default, words, plays=name == "D") for name in ("D", "B", "P", "M")]
     switches = radios(NAME, ROWS["policy"], DEFAULTS["policy"], words) + checkbox(
         ROWS["chunked_prefill"], DEFAULTS["chunked_prefill"], words
     )
@@ -56,7 +56,7 @@ def form(words: Words) -> str:
             element("p", {"class": "how"}, words.html("one-step.how")),
             element("div", group, *presets),
             element("div", {"class": "sliders"}, *sliders),
-            element("div", {"class": "switches"}, switches),
+            element("div", {"class": "switches"}, switches, prompt_and_decodes("D", words)),
         )
     )
 
@@ -111,12 +111,10 @@ def _door(grid: Grid, model: Model, step: OneStep) -> str:
     gone, barred = range(step.decode), range(max(step.decode, model.running), model.D)
     waiting = range(step.decode, model.running)
     names = [(index, str(index + 1)) for index in range(model.D)]
+    shapes = (cells("gone", grid, gone), cells("wait", grid, waiting), cells("barred", grid, barred))
+    texts = labels("gone", grid, names[: step.decode]), labels("wait", grid, names[step.decode :])
     return lane(
-        cells("gone", grid, gone),
-        cells("wait", grid, waiting),
-        cells("barred", grid, barred),
-        labels("gone", grid, names[: step.decode]),
-        labels("wait", grid, names[step.decode :]),
+        of("D", *shapes, *texts),
         height=height,
         kind="lane" if height == HEIGHT else "lane low",
     )
@@ -131,11 +129,12 @@ def _budget(grid: Grid, model: Model, step: OneStep, named: bool = False) -> str
     return "".join(
         (
             cells("idle", grid, range(model.B - step.idle, model.B)),
-            cells("decode", grid, decode),
-            inner_marks(grid, decode),
-            cells("prefill", grid, prefill),
-            labels("decode", grid, names),
-            labels("prefill", grid, [(prefill[0], "P")] if named and prefill else []),
+            of("D", cells("decode", grid, decode), inner_marks(grid, decode), labels("decode", grid, names)),
+            of(
+                "P",
+                cells("prefill", grid, prefill),
+                labels("prefill", grid, [(prefill[0], "P")] if named and prefill else []),
+            ),
             frame(grid, model.B),
         )
     )
@@ -144,12 +143,11 @@ def _budget(grid: Grid, model: Model, step: OneStep, named: bool = False) -> str
 def _prompt(total: int, done: int, now: int) -> str:
     """The prompt as one bar: computed before, computed in this step, still to do."""
     grid = grid_for(total)
-    return "".join(
-        (
-            cells("done", grid, range(done)),
-            cells("prefill", grid, range(done, done + now)),
-            cells("todo", grid, range(done + now, total)),
-        )
+    return of(
+        "P",
+        cells("done", grid, range(done)),
+        cells("prefill", grid, range(done, done + now)),
+        cells("todo", grid, range(done + now, total)),
     )
 
 
@@ -174,7 +172,8 @@ def _numbers(step: OneStep, words: Words) -> str:
 
 
 def _number(name: str, value: str, words: Words, state: str = "") -> str:
-    data = {"class": f"number {name} {state}".rstrip()}
+    request = {"decode": "D", "idle": None}.get(name, "P")
+    data = {"class": f"number {name} {state}".rstrip(), "data-request": request}
     return element("div", data, element("dt", None, words.html(f"number.{name}")), element("dd", None, value))
 
 
@@ -268,9 +267,13 @@ def _mini(model: Model, index: int, step: OneStep, words: Words) -> str:
 
 def _table(model: Model, step: OneStep, words: Words) -> str:
     names = ("decode", "prefill", "prefill_left", "idle")
-    head = [words("table.step"), *(words.plain(f"number.{name}") for name in names)]
+    whose = ("D", "P", "P", "")
+    titles = (words.plain(f"number.{name}") for name in names)
+    head = [words("table.step"), *map(Cell, titles, whose)]
     steps = islice(coming_steps(*model), SHOWN if step.steps_to_finish_prefill is None else 256)
-    rows: list[list[object]] = [[index + 1, *(getattr(one, name) for name in names)] for index, one in enumerate(steps)]
+    rows: list[list[object]] = [
+        [index + 1, *map(Cell, (getattr(one, name) for name in names), whose)] for index, one in enumerate(steps)
+    ]
     if step.steps_to_finish_prefill is None:
         rows.append(["…", *(rows[-1][1:])])
     return table(f"{NAME}-table", words("table.summary"), head, rows)

@@ -1,5 +1,6 @@
 """A figure of a run: timeline, the step that is looked at, why somebody got nothing, counters, panels of its own."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,18 +9,18 @@ from typing import Any
 from ..parameters import Parameter, Value
 from .blocks import block_map, small_height, small_map
 from .counters import counters
+from .events import all_events, events, told
 from .extras import Panel
 from .figure import Figure
-from .forms import radios, setting, switch, transport
-from .html import element, escape, output, table
+from .forms import radios, request_buttons, setting, switch, transport
+from .html import Cell, element, table
 from .moments import Moment
-from .reason_words import why_less, why_nothing
 from .run import Run, run
-from .timeline import Layout, chip, timeline
+from .step_panel import panel, why
+from .timeline import Layout, timeline
 from .words import Words
 
 COLUMN, CELL = 74, 26
-QUEUES = ("running", "waiting", "new", "preempted", "finished")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +84,23 @@ def _form(schedule: Schedule, step: Parameter, words: Words) -> str:
             parts.append(radios(schedule.name, parameter, parameter.default, words))
         else:
             parts.append(setting(schedule.name, parameter, parameter.default, words))
-    how = element("p", {"class": "how"}, words.html(f"{schedule.name}.how"))
+    budget = schedule.config["max_num_batched_tokens"]
+    how = element("p", {"class": "how"}, words.html(f"{schedule.name}.how", budget=budget))
     settings = element("div", {"class": "settings"}, *parts) if parts else ""
-    return how + settings + transport(schedule.name, step, step.default, words)
+    who = request_buttons([request["id"] for request in schedule.requests], words)
+    return how + settings + who + transport(schedule.name, step, step.default, words)
 
 
 def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> str:
     this, step = schedule.run(values), values["step"]
     assert isinstance(step, int)
-    lines = (element("span", {"class": kind}, text) for kind, text in _why(this, step, words))
-    why = element("p", {"class": "why", "data-part": "why"}, *lines)
-    parts = [_columns(schedule, this, step, words), element("div", {"class": "told"}, _panel(this, step, words), why)]
+    reasons = element("p", {"class": "why", "data-part": "why"}, why(this, step, words))
+    parts = [
+        _columns(schedule, this, step, words),
+        element("div", {"class": "told"}, panel(this, step, words), reasons),
+    ]
     extras = [block_map(this, step, words)] if schedule.has_blocks else []
-    extras += [panel(this, step, words) for panel in schedule.panels]
+    extras += [draw(this, step, words) for draw in schedule.panels]
     if extras:
         parts.append(element("div", {"class": "extras"}, *extras))
     return "".join((*parts, counters(step, this.moments[step], words), _table(schedule, this, words)))
@@ -109,7 +114,8 @@ def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
         (parameter.maximum or 0 for parameter in schedule.controls if parameter.name == "num_gpu_blocks"), default=0
     )
     foot = small_height(count - 1, COLUMN) if schedule.has_blocks else 0
-    feet = [small_map(blocks, COLUMN) for blocks in this.blocks[: this.length]] if schedule.has_blocks else []
+    ids = [request.id for request in this.scenario.requests]
+    feet = [small_map(blocks, COLUMN, ids) for blocks in this.blocks[: this.length]] if schedule.has_blocks else []
     layout = Layout(COLUMN, CELL, 15, schedule.waits, foot)
     ordered = [this.scheduled(step) + this.left_out(step) for step in range(this.length)]
     picture = {"class": "picture", "role": "img", "aria-label": _alt(this, words), "data-part": "picture"}
@@ -117,6 +123,7 @@ def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
     scroll: dict[str, object] = {
         "class": "columns",
         "data-valuetext": _told(this, selected, words),
+        "data-events": json.dumps(all_events(this, words), ensure_ascii=False, separators=(",", ":")),
         "id": f"{schedule.name}-columns",
     }
     scroll |= {"tabindex": 0, "role": "group", "aria-label": words("schedule.timeline")}
@@ -133,7 +140,7 @@ def _heads(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
             "type": "button",
             "id": f"{schedule.name}-t{step}",
             "data-set": f'{{"step": {step}}}',
-            "title": words("six-steps.head", step=step, used=used, budget=this.budget),
+            "title": _and_events(words("six-steps.head", step=step, used=used, budget=this.budget), this, step, words),
             "aria-current": "step" if step == selected else None,
         }
         text = f"{used}/{this.budget}" if step < this.length else "–"
@@ -146,7 +153,14 @@ def _gets(this: Run, step: int) -> str:
 
 
 def _told(this: Run, step: int, words: Words) -> str:
-    return words("six-steps.valuetext", step=step, gets=_gets(this, step), used=this.used(step), budget=this.budget)
+    values = {"step": step, "gets": _gets(this, step), "used": this.used(step), "budget": this.budget}
+    return _and_events(words("six-steps.valuetext", **values), this, step, words)
+
+
+def _and_events(text: str, this: Run, step: int, words: Words) -> str:
+    """`text`, and after it what happens in the step."""
+    found = events(this, step)
+    return words("list.long").join((text, told(found, words))) if found else text
 
 
 def _alt(this: Run, words: Words) -> str:
@@ -155,74 +169,20 @@ def _alt(this: Run, words: Words) -> str:
     return words("six-steps.alt", steps=this.length, budget=this.budget, each=each)
 
 
-# ---------------------------------------------------------------- the step that is looked at
-
-
-def _panel(this: Run, step: int, words: Words) -> str:
-    record = this.trace.steps[step]
-    by_id = {moment.request_id: moment for moment in this.moments[step]}
-    used = output("budget_used", this.used(step)) + escape(words("six-steps.of", budget=this.budget))
-    lists: dict[str, Sequence[str]] = {name: getattr(record, name) for name in QUEUES}
-    lists["new"] = (*record.new, *record.resumed)
-    lines = [("budget", words.html("six-steps.budget"), used)]
-    for name, ids in lists.items():
-        title = words.html("schedule.preempted" if name == "preempted" else f"six-steps.{name}")
-        lines.append((name, title, _queue([by_id[request_id] for request_id in ids], words)))
-    rows = [
-        element("div", {"class": f"line {name}"}, element("dt", None, title), element("dd", None, value))
-        for name, title, value in lines
-    ]
-    title = element("p", {"class": "part-name"}, words.html("six-steps.step", step=step))
-    return element("div", {"class": "panel", "data-part": "panel"}, title, element("dl", None, *rows))
-
-
-def _queue(queue: Sequence[Moment], words: Words) -> str:
-    if not queue:
-        return element("span", {"class": "empty"}, escape(words("six-steps.empty")))
-    return "".join(chip(moment) for moment in queue)
-
-
-def _why(this: Run, step: int, words: Words) -> list[tuple[str, str]]:
-    """What each request asked for and got, in scheduling order, then who got nothing and why."""
-    if step >= this.length:
-        return [("over", words.html("schedule.over", last=this.length - 1))]
-    nothing = [
-        ("nothing", why_nothing(moment.request_id, moment.reason or {}, words)) for moment in this.left_out(step)
-    ]
-    got = [words_of(moment, words) for moment in this.scheduled(step)]
-    idle = this.budget - this.used(step)
-    end = words.html("six-steps.idle" if idle else "six-steps.full", idle=idle, budget=this.budget)
-    told = words("sentence.join").join((*got, end))
-    return [*nothing, ("got", told)]
-
-
-def words_of(moment: Moment, words: Words) -> str:
-    """What a request asked for and got in a step, as a sentence."""
-    values = {"id": moment.request_id, "got": moment.got, "missing": moment.missing}
-    if moment.drafts:
-        accepted = moment.drafts - moment.rejected
-        drafted = values | {"drafts": moment.drafts, "accepted": accepted, "rejected": moment.rejected}
-        return words.html("schedule.gets.drafts", **drafted)
-    if moment.reason is not None:
-        return why_less(moment, words)
-    if moment.cached:
-        return words.html("schedule.gets.cached", cached=moment.cached, **values)
-    return words.html("schedule.gets.all", **values)
-
-
 # ---------------------------------------------------------------- the whole run
 
 
 def _table(schedule: Schedule, this: Run, words: Words) -> str:
     ids = [request.id for request in this.scenario.requests]
-    head = [words("table.step"), *ids, *(words.plain(f"six-steps.{name}") for name in ("budget", "running", "waiting"))]
+    head: list[object] = [words("table.step"), *(Cell(request_id, request_id) for request_id in ids)]
+    head += [words.plain(f"six-steps.{name}") for name in ("budget", "running", "waiting")]
     if schedule.has_blocks:
         head.append(words("schedule.free"))
     rows: list[list[object]] = []
     for record, line in zip(this.trace.steps[: this.length], this.moments, strict=False):
         queues = [", ".join(record.running) or "–", ", ".join(record.waiting) or "–"]
         free = [record.free_blocks] if schedule.has_blocks else []
-        got = [_cell(moment, words) for moment in line]
+        got = [Cell(_cell(moment, words), moment.request_id) for moment in line]
         rows.append([f"t{record.step}", *got, f"{this.used(record.step)} / {this.budget}", *queues, *free])
     return table(f"{schedule.name}-table", words("table.summary"), head, rows)
 

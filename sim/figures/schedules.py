@@ -20,6 +20,15 @@ def _request(name: str, arrival: int, prompt: int, output: int, **more: Any) -> 
     return {"id": name, "arrival_step": arrival, "prompt_tokens": prompt, "output_tokens": output, **more}
 
 
+SIX_STEPS = Schedule(
+    "six-steps",
+    {"max_num_batched_tokens": 8, "max_num_seqs": 4, "max_model_len": 64},
+    (_request("A", 0, 6, 5), _request("B", 1, 10, 3), _request("C", 2, 9, 3)),
+    (),
+    key_step=2,
+    steps=6,
+    waits=0,
+)
 CHUNKED_PREFILL = Schedule(
     "chunked-prefill",
     {"max_num_seqs": 4, "max_model_len": 10, "max_num_batched_tokens": 10},
@@ -125,6 +134,7 @@ LONG_PREFILL = Schedule(
 )
 
 SCHEDULES = (
+    SIX_STEPS,
     CHUNKED_PREFILL,
     KV_BLOCKS,
     PREEMPTION,

@@ -12,9 +12,9 @@ from ..parameters import ONESTEP, Parameter, Value, by_name
 from ..scenario import parse_scenario
 from ..trace import StepRecord, Trace
 from .figure import Figure
-from .forms import preset, slider
-from .html import element, escape, output, table
-from .svg import Grid, cells, frame, inner_marks, labels, lane
+from .forms import preset, prompt_and_decodes, slider
+from .html import Cell, element, escape, output, table
+from .svg import Grid, cells, frame, inner_marks, labels, lane, of
 from .words import Words
 
 NAME = "starvation"
@@ -57,6 +57,9 @@ PRESETS: dict[str, dict[str, Value]] = {
     "drafts": ENOUGH | {"D": 8, "K": 3},
     "free": ENOUGH,
 }
+DECODES = " ".join(map(str, range(1, 33)))
+"""Ids of all decodes that there can be."""
+WHOSE = {"decode": DECODES, "drafts": DECODES, "prefill": "P", "steps": "P"}
 NUMBERS = ("decode", "drafts", "prefill", "idle")
 CODES = ("token_budget", "max_num_seqs", "head_of_line")
 """Why the prompt got nothing: all that can happen here."""
@@ -122,12 +125,15 @@ def form(words: Words) -> str:
         for place, (name, values) in enumerate(PRESETS.items(), 1)
     ]
     group = {"class": "presets", "role": "group", "aria-label": words("presets"), "data-part": "presets"}
-    sliders = [slider(NAME, parameter, DEFAULTS[parameter.name], words) for parameter in CONTROLS]
+    sliders = [
+        slider(NAME, parameter, DEFAULTS[parameter.name], words, plays=parameter.name == "S") for parameter in CONTROLS
+    ]
     return "".join(
         (
             element("p", {"class": "how"}, words.html("starvation.how", P=PROMPT)),
             element("div", group, *buttons),
             element("div", {"class": "sliders"}, *sliders),
+            prompt_and_decodes(DECODES, words),
         )
     )
 
@@ -171,7 +177,7 @@ def _drawing(values: Mapping[str, Value], found: Outcome | None) -> str:
             parts.append(_piece(grid, request_id, tokens, used))
             used += tokens
     parts += [cells("idle", grid, range(used, budget)), frame(grid, budget)]
-    parts += [cells("prefill", below, range(got)), cells("todo", below, range(got, PROMPT))]
+    parts.append(of("P", cells("prefill", below, range(got)), cells("todo", below, range(got, PROMPT))))
     return lane(*parts, height=height + BAR)
 
 
@@ -194,7 +200,10 @@ def _numbers(found: Outcome, words: Words) -> str:
     items = [
         element(
             "div",
-            {"class": f"number {name}" + (" none" if name in ("prefill", "steps") and found.steps is None else "")},
+            {
+                "class": f"number {name}" + (" none" if name in ("prefill", "steps") and found.steps is None else ""),
+                "data-request": WHOSE.get(name),
+            },
             element("dt", None, words.html(f"starvation.number.{name}")),
             element("dd", None, value),
         )
@@ -214,13 +223,14 @@ def _why(values: Mapping[str, Value], found: Outcome, words: Words) -> str:
 
 
 def _table(found: Outcome, words: Words) -> str:
-    head = [words("table.step"), words("starvation.column.used"), words("starvation.column.prefill")]
-    head += [words("starvation.column.running"), words("starvation.column.why")]
+    head = [words("table.step"), words("starvation.column.used"), Cell(words("starvation.column.prefill"), "P")]
+    head += [Cell(words("starvation.column.running"), DECODES), Cell(words("starvation.column.why"), "P")]
     rows: list[list[object]] = []
     for step in found.trace.steps[ARRIVAL : ARRIVAL + 6]:
         why = step.why().get("P")
         used = f"{sum(step.scheduled.values())} / {found.budget}"
-        rows.append([step.step, used, step.scheduled.get("P", 0), len(step.running), why["code"] if why else "–"])
+        got, reason = Cell(step.scheduled.get("P", 0), "P"), Cell(why["code"] if why else "–", "P")
+        rows.append([step.step, used, got, Cell(len(step.running), DECODES), reason])
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 

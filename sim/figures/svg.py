@@ -95,6 +95,29 @@ def crosses(grid: Grid, indices: Sequence[int]) -> str:
     return element("path", {"class": "cross", "d": data, "stroke-width": 2})
 
 
+def of(request: str, *parts: str) -> str:
+    """Parts of a drawing that show one request, or, with spaces between, several; none where there are no parts."""
+    return element("g", {"data-request": request}, *parts) if any(parts) else ""
+
+
+def tile(place: int, x: int, y: int, side: int) -> str:
+    """Path data of the small mark of a request, which tells it from others without its colour and its letter.
+
+    Args:
+        place: of the request; a square, a triangle, two bars, a diamond, and again.
+        x, y: the upper left corner.
+        side: width and height, even.
+    """
+    half, bar = side // 2, side * 2 // 5
+    shapes = (
+        f"h{side}v{side}h-{side}z",
+        f"v{side}h{side}z",
+        f"h{side}v{bar}h-{side}zM{x} {y + side - bar}h{side}v{bar}h-{side}z",
+        f"m{half} 0l{half} {half}l-{half} {half}l-{half} -{half}z",
+    )
+    return f"M{x} {y}{shapes[place % len(shapes)]}"
+
+
 def labels(kind: str, grid: Grid, names: Sequence[tuple[int, str]]) -> str:
     """A short text in the middle of each cell; none where cells are too small to hold one."""
     if grid.pitch < 20 or not names:

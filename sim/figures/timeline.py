@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .html import element, escape
 from .moments import Moment
-from .svg import Grid, cells, crosses, frame, inner_marks, labels, lane
+from .svg import Grid, cells, crosses, frame, inner_marks, labels, lane, tile
 
 COLOURS = 4
 """So many requests have a colour of their own before colours come again."""
@@ -131,7 +131,8 @@ def _threads(steps: Sequence[Sequence[Moment]], step: int, layout: Layout) -> st
             continue
         (a, b), (c, d) = here[moment.request_id], there[moment.request_id]
         path = f"M{x1} {a}C{middle} {a} {middle} {c} {x2} {c}V{d}C{middle} {d} {middle} {b} {x1} {b}z"
-        bands.append(element("path", {"class": f"thread {colour(moment)}", "d": path}))
+        data = {"class": f"thread {colour(moment)}", "data-request": moment.request_id, "d": path}
+        bands.append(element("path", data))
     return "".join(bands)
 
 
@@ -145,8 +146,15 @@ def _spans(line: Sequence[Moment], cell: int) -> dict[str, tuple[int, int]]:
 
 
 def chip(moment: Moment) -> str:
-    """A request in a queue: its colour and its letter."""
-    return element("span", {"class": f"chip {colour(moment)}"}, escape(moment.request_id))
+    """A request in a queue: its colour, its mark and its letter."""
+    data = {"class": f"chip {colour(moment)}", "data-request": moment.request_id}
+    return element("span", data, mark(moment.place), escape(moment.request_id))
+
+
+def mark(place: int) -> str:
+    """The small mark of a request, for use beside its letter."""
+    data = {"class": "tile", "viewBox": "0 0 10 10", "width": 10, "height": 10, "aria-hidden": "true"}
+    return element("svg", data, element("path", {"d": tile(place, 0, 0, 10)}))
 
 
 def progress(moment: Moment, width: int) -> str:

@@ -46,7 +46,7 @@ def form(words: Words) -> str:
         (
             element("p", {"class": "how"}, how),
             element("div", {"class": "switches"}, radios(NAME, BUDGET, BUDGET.default, words)),
-            element("div", {"class": "sliders"}, slider(NAME, DENSITY, DENSITY.default, words)),
+            element("div", {"class": "sliders"}, slider(NAME, DENSITY, DENSITY.default, words, plays=True)),
         )
     )
 

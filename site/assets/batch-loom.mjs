@@ -2,8 +2,9 @@
 // Nothing here knows what the values mean.
 
 import { findProblem, readValues, writeValues } from "./controls.mjs";
-import { Player, press } from "./buttons.mjs";
+import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
+import { Selection } from "./select.mjs";
 import { swap } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
@@ -32,6 +33,8 @@ export class BatchLoom extends HTMLElement {
     this.form.addEventListener("input", (event) => this.#changed(event));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     root.addEventListener("click", (event) => press(event.target.closest("button"), this.form, this.#player));
+    root.addEventListener("keydown", (event) => pressKey(event, root));
+    new Selection(this, this.#result);
     const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
     new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
     this.#tellOutputs();

@@ -1,22 +1,40 @@
-// Buttons that work a form by attributes: data-set, data-step-by, data-step-to, data-play. They act as the reader's
-// hand would: they set native controls and fire the same event.
+// Buttons that work a form by attributes: data-set, data-reset, data-step-by, data-step-to, data-event-by, data-play.
+// They act as the reader's hand would: they set native controls and fire the same event.
 
-import { controlsOf, writeValues } from "./controls.mjs";
+import { controlsOf, readValues, writeValues } from "./controls.mjs";
 
 const PLAY_EVERY = 900; // milliseconds between steps
 
 /** Does what `button` says, if it says anything. */
 export function press(button, form, player) {
   if (!button || button.disabled) return;
-  const { set, stepBy, stepTo, play } = button.dataset;
+  const { set, reset, stepBy, stepTo, eventBy, play } = button.dataset;
   if (play) return player.toggle(button);
+  if ((set ?? reset ?? stepBy ?? stepTo ?? eventBy) === undefined) return;
   player.stop();
   const control = form.elements[button.dataset.for ?? "step"];
   if (set) setUnlocked(form, JSON.parse(set));
+  else if (reset !== undefined) setUnlocked(form, readValues(form, { drawn: true }));
+  else if (eventBy && control && !control.disabled) control.value = eventFrom(control, Number(eventBy));
   else if (stepBy && control && !control.disabled) control.value = Number(control.value) + Number(stepBy);
   else if (stepTo && control && !control.disabled) control.value = stepTo === "last" ? control.max : control.min;
   else return;
   form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** The nearest step before or after that of `control` in which something happens, as the picture lists them. */
+function eventFrom(control, direction) {
+  const listed = control.getRootNode().querySelector("[data-events]")?.dataset.events ?? "[]";
+  const now = Number(control.value);
+  const ahead = JSON.parse(listed).map(([step]) => step).filter((step) => (step - now) * direction > 0);
+  return ahead.at(direction > 0 ? 0 : -1) ?? now;
+}
+
+/** N goes to the next event of the figure that has the focus, Shift+N to the one before. */
+export function pressKey(event, root) {
+  if (event.key.toLowerCase() !== "n" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("textarea, select, input:not([type=range], [type=radio], [type=checkbox])")) return;
+  root.querySelector(`[data-event-by="${event.shiftKey ? -1 : 1}"]`)?.click();
 }
 
 function setUnlocked(form, values) {

@@ -218,7 +218,7 @@ def test_cells_of_a_column_fill_its_frame() -> None:
 
 def test_selected_step_speaks() -> None:
     told = [found.attrib["data-valuetext"] for found in draw("six-steps").iter() if "data-valuetext" in found.attrib]
-    assert told == ["t2: A 1, B 3, C 4; 8 of 8 tokens"]
+    assert told == ["t2: A 1, B 3, C 4; 8 of 8 tokens; admitted: C"]
 
 
 # ---------------------------------------------------------------- all of them
@@ -307,14 +307,12 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["one-step"].render(FIGURES["one-step"].check(values), words)
         for budget in (8, 11, 40):
             FIGURES["budgets"].render({"B": budget}, words)
-        for tail in (2, 10):
-            FIGURES["batching"].render({"tail": tail}, words)
+        for tail, step in ((2, 25), (10, 25), (10, 3)):
+            FIGURES["batching"].render({"tail": tail, "step": step}, words)
         for group in (*STARVATION_PRESETS.values(), {"S": 8}):
             FIGURES["starvation"].render(FIGURES["starvation"].check(group), words)
         for density, budget in ((24, "512"), (24, "2048"), (1, "2048")):
             FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)
-        for step in range(6):
-            FIGURES["six-steps"].render({"step": step}, words)
         for schedule in SCHEDULES:
             limits = [_extremes(parameter) for parameter in schedule.controls]
             for chosen in itertools.product(*limits, range(schedule.steps)):
