@@ -24,6 +24,7 @@ from markupsafe import Markup
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
+from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
 from sim.parameters import CONFIG, by_name
 
@@ -103,11 +104,11 @@ class Pages:
     """
 
     def __init__(self, out: Path, catalogs: Catalogs, base: str = "") -> None:
-        page_words = read_catalogs("page.")
+        page_words, asked = read_catalogs("page."), read_catalogs("question.")
         self.out, self.base = out, base
         self.addresses: list[str] = []
         self.results: dict[tuple[str, str], str] = {}
-        self.words = {name: Words(name, catalogs[name] | page_words[name]) for name in LANGUAGES}
+        self.words = {name: Words(name, catalogs[name] | page_words[name] | asked[name]) for name in LANGUAGES}
         self.markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
         self.jinja = Environment(
             loader=FileSystemLoader((ROOT / "templates", SITE / "content")),
@@ -168,6 +169,9 @@ class Pages:
         if (name, words.language) not in self.results:
             self.results[name, words.language] = figure.render(figure.check(figure.defaults), words)
         parts = {"name": name, "form": figure.form(words), "result": self.results[name, words.language]}
+        parts["questions"] = "".join(
+            draw_question(question, words) for question in QUESTIONS if question.figure == name
+        )
         return self._render("figure.html", {"is_embed": False, **page, **parts}).strip()
 
     def _render(self, template: str, values: dict[str, object]) -> str:

@@ -13,9 +13,9 @@ export function press(button, form, player) {
   if ((set ?? reset ?? stepBy ?? stepTo ?? eventBy) === undefined) return;
   player.stop();
   const control = form.elements[button.dataset.for ?? "step"];
-  if (set) setUnlocked(form, JSON.parse(set));
-  else if (reset !== undefined) setUnlocked(form, readValues(form, { drawn: true }));
-  else if (eventBy && control && !control.disabled) control.value = eventFrom(control, Number(eventBy));
+  if (set) return setControls(form, JSON.parse(set));
+  if (reset !== undefined) return setControls(form, readValues(form, { drawn: true }));
+  if (eventBy && control && !control.disabled) control.value = eventFrom(control, Number(eventBy));
   else if (stepBy && control && !control.disabled) control.value = Number(control.value) + Number(stepBy);
   else if (stepTo && control && !control.disabled) control.value = stepTo === "last" ? control.max : control.min;
   else return;
@@ -37,10 +37,12 @@ export function pressKey(event, root) {
   root.querySelector(`[data-event-by="${event.shiftKey ? -1 : 1}"]`)?.click();
 }
 
-function setUnlocked(form, values) {
+/** Sets those of `values` whose controls are not locked. */
+export function setControls(form, values) {
   const groups = controlsOf(form);
   const isFree = ([name]) => groups.get(name)?.some((control) => !control.disabled);
   writeValues(form, Object.fromEntries(Object.entries(values).filter(isFree)));
+  form.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 /** Moves a control on by itself while its button is pressed; waits for each picture, and stops at the end. */

@@ -6,6 +6,7 @@ import { painted } from "./early.mjs";
 import { offerEmbeds } from "./embed.mjs";
 import { Refused, startEngine } from "./engine.mjs";
 import { applyQuery } from "./query.mjs";
+import { askQuestions } from "./question.mjs";
 
 const html = document.documentElement;
 const figures = [...document.querySelectorAll("batch-loom")].filter((element) => element instanceof BatchLoom);
@@ -113,3 +114,4 @@ begin();
 document.querySelectorAll("select[data-theme-choice]").forEach(followTheme);
 keepAddress(figures);
 offerEmbeds(figures);
+askQuestions(figures);
