@@ -117,6 +117,35 @@ def test_live_and_after_changes(open_page: OpenPage, root: Path, wait_ready: Wai
     expect_spoken_when_settled(page)
 
 
+def test_problem_told_and_request_lit_up(open_page: OpenPage, root: Path, wait_ready: WaitReady) -> None:
+    """An embed that has been used, in Chinese and dark: a value that Python refuses, then a request that is lit up."""
+    page = open_page(None, **NO_BROWSER_HELP, viewport={"width": 390, "height": 844})
+    page.add_init_script(path=root / "node_modules" / "axe-core" / "axe.min.js")
+    page.goto("zh/embed/preemption/?theme=dark")
+    figure = page.locator("batch-loom")
+    figure.locator('[data-step-to="last"]').click()
+    wait_ready(page)
+    expect(figure).to_have_attribute("data-state", "current")
+    check(page)
+    figure.evaluate(
+        """(figure) => {
+            const slider = figure.form.elements.num_gpu_blocks;
+            slider.max = 99;
+            slider.value = 50;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+        }"""
+    )
+    problem = figure.locator('[data-part="problem"]')
+    expect(problem).to_contain_text("num_gpu_blocks: 50")
+    expect(problem).to_have_attribute("role", "alert")
+    check(page)
+    figure.locator("[data-reset]").click()
+    expect(problem).to_be_hidden()
+    figure.locator('button[data-request="B"]').click()
+    open_all_details(page)
+    check(page)
+
+
 # --- live regions
 
 
@@ -222,19 +251,27 @@ def test_320_pixels_and_large_text_need_no_sideways_scrolling(open_page: OpenPag
     assert page.evaluate(WIDE) == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", ["en/", "zh/", "en/embed/one-step/"])
-def test_text_of_twice_the_size(open_page: OpenPage, path: str) -> None:
-    """A window of 1280 pixels at 200 % is one of 640; in an embed the text alone grows too."""
-    is_embed = "embed" in path
-    page = open_page(None, viewport={"width": 720 if is_embed else 640, "height": 450})
+def test_text_of_twice_the_size(open_page: OpenPage, path: str, width: int) -> None:
+    """The text alone grows, in a wide and in a narrow window; tables are open."""
+    page = open_page(None, viewport={"width": width, "height": 800})
     page.route("**/vendor/**", hold)
     page.goto(path)
-    if is_embed:
-        page.evaluate("() => { document.documentElement.style.fontSize = '200%'; }")
+    page.evaluate("() => { document.documentElement.style.fontSize = '212.5%'; }")
+    open_all_details(page)
     assert page.evaluate(WIDE) == []
+    beside = page.evaluate(
+        """() => [document, ...[...document.querySelectorAll("batch-loom")].map((one) => one.shadowRoot)]
+            .flatMap((root) => [...root.querySelectorAll("*")])
+            .filter((one) => one.checkVisibility() && !one.closest("svg, .scroll, .counters, .columns, .spoken"))
+            .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+            .map((one) => `${one.getRootNode().host?.id ?? ""} ${one.localName}.${one.className}`)"""
+    )
+    assert beside == []
     clipped = page.evaluate(
         """() => [document, ...[...document.querySelectorAll("batch-loom")].map((one) => one.shadowRoot)]
-            .flatMap((root) => [...root.querySelectorAll("button, label, dd, dt, p, figcaption")])
+            .flatMap((root) => [...root.querySelectorAll("button, label, dd, dt, p, figcaption, td, th, summary")])
             .filter((one) => one.checkVisibility() && getComputedStyle(one).overflow === "hidden")
             .filter((one) => !getComputedStyle(one).clipPath.startsWith("inset"))
             .filter((one) => one.scrollHeight > one.clientHeight + 2 || one.scrollWidth > one.clientWidth + 2)
