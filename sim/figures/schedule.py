@@ -15,6 +15,7 @@ from .figure import Figure
 from .forms import radios, request_buttons, setting, switch, transport
 from .html import Cell, element, table
 from .moments import Moment
+from .multiples import multiples
 from .run import Run, run
 from .step_panel import panel, why
 from .timeline import Layout, timeline
@@ -50,7 +51,11 @@ class Schedule:
 
     def run(self, values: Mapping[str, Value]) -> Run:
         """The run for the values of the controls."""
-        return _run(self, tuple(values[parameter.name] for parameter in self.controls))
+        return _run(self, self.chosen(values))
+
+    def chosen(self, values: Mapping[str, Value]) -> tuple[Value, ...]:
+        """The values of the controls alone, in their order: what the run depends on."""
+        return tuple(values[parameter.name] for parameter in self.controls)
 
     def figure(self) -> Figure:
         """The figure for the page."""
@@ -103,7 +108,8 @@ def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> st
     extras += [draw(this, step, words) for draw in schedule.panels]
     if extras:
         parts.append(element("div", {"class": "extras"}, *extras))
-    return "".join((*parts, counters(step, this.moments[step], words), _table(schedule, this, words)))
+    parts += [counters(step, this.moments[step], words), _whole_run(schedule, schedule.chosen(values), words)]
+    return "".join(parts)
 
 
 # ---------------------------------------------------------------- the timeline
@@ -170,6 +176,13 @@ def _alt(this: Run, words: Words) -> str:
 
 
 # ---------------------------------------------------------------- the whole run
+
+
+@lru_cache(maxsize=64)
+def _whole_run(schedule: Schedule, values: tuple[Value, ...], words: Words) -> str:
+    """What does not depend on the step that is looked at."""
+    this = _run(schedule, values)
+    return multiples(this, words) + _table(schedule, this, words)
 
 
 def _table(schedule: Schedule, this: Run, words: Words) -> str:

@@ -315,19 +315,36 @@ def test_forced_colours_keep_the_marks(open_page: OpenPage) -> None:
     assert button.evaluate("(one) => getComputedStyle(one).borderStyle") == "solid"
 
 
-def test_printed_page_has_tables_and_no_controls(open_page: OpenPage) -> None:
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_page_on_paper(open_page: OpenPage, language: str) -> None:
+    """Black on white, no controls, tables open, steps side by side, links with their addresses."""
     page = open_page(None, color_scheme="dark")
     page.route("**/vendor/**", hold)
-    page.goto("en/")
+    page.goto(f"{language}/?theme=dark")
+    expect(page.locator(".multiples").first).to_be_hidden()
     page.emulate_media(media="print", color_scheme="dark")
     figures = page.locator("batch-loom")
     for figure in figures.all():
-        for part in figure.locator("button:visible, input:visible, select:visible").all():
-            pytest.fail(f"printed: {part.evaluate('(one) => one.outerHTML')}")
+        for part in figure.locator("button:visible, input:visible, select:visible, summary:visible").all():
+            if part.evaluate("(one) => !one.closest('.heads')"):  # these name the columns
+                pytest.fail(f"printed: {part.evaluate('(one) => one.outerHTML')}")
         expect(figure.locator("details table").last).to_be_visible()
+        name = figure.get_attribute("figure") or ""
+        if name in SCHEDULES:
+            rows = figure.locator("details tbody tr").count()
+            expect(figure.locator(".multiples > li")).to_have_count(rows)
+            expect(figure.locator(".multiples > li svg").last).to_be_visible()
     colours = page.evaluate(
-        "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+        """() => [document.body, document.querySelector("batch-loom").shadowRoot.querySelector("figure")]
+            .flatMap((one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor])"""
     )
     luminance = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours]
-    assert luminance[0] < 200
-    assert luminance[1] > 600 or "0)" in colours[1]
+    assert luminance == [0, 765, 0, 765]
+    link = page.locator('main a[href*="/vllm/v1/core/sched/scheduler.py"]').first
+    shown = link.evaluate("(one) => getComputedStyle(one, '::after').content")
+    assert str(link.get_attribute("href")) in shown
+    pages = page.pdf(format="A4").count(b"/Type /Page\n")
+    assert 15 < pages < 40
+
+
+SCHEDULES = {name for name, figure in FIGURES.items() if "step" in figure.defaults} - {"batching"}
