@@ -77,6 +77,8 @@ def read_catalog(path: Path) -> dict[str, str]:
     """The messages of a gettext catalogue by their id."""
     with path.open("rb") as file:
         catalog = read_po(file)
+    if fuzzy := [str(message.id) for message in catalog if message.id and message.fuzzy]:
+        raise BuildError(f"{path.relative_to(ROOT)}: not final (fuzzy): {', '.join(fuzzy[:3])}")
     return {str(message.id): str(message.string) for message in catalog if message.id}
 
 

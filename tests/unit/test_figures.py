@@ -272,16 +272,6 @@ def test_check_refuses_what_is_not_there() -> None:
 # ---------------------------------------------------------------- words
 
 
-def test_catalogues_have_the_same_ids_and_placeholders() -> None:
-    messages = {language: read_messages(language) for language in LANGUAGES}
-    assert list(messages["en"]) == list(messages["zh"])
-    for message_id, english in messages["en"].items():
-        names = [set(re.findall(r"\{(\w+)", text)) - {"n"} for text in (english, messages["zh"][message_id])]
-        assert names[0] == names[1], message_id
-        tags = [sorted(re.findall(r"<\w+>", text)) for text in (english, messages["zh"][message_id])]
-        assert tags[0] == tags[1], message_id
-
-
 def _extremes(parameter: Parameter) -> tuple[Value, ...]:
     if parameter.kind == "bool":
         return False, True
