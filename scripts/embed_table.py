@@ -28,7 +28,7 @@ def _row(figure: Figure, words: Words) -> str:
     form = figure.form(words)
     html = form + figure.render(figure.check({}), words)
     controls = "; ".join(_control(control, figure.defaults[control.name]) for control in figure.controls)
-    parts = sorted(set(re.findall(r'data-part="([\w-]+)"', html)))
+    parts = sorted(set(re.findall(r'data-part="([\w-]+)"', html)) - {"multiples"})
     cells = (f"`{figure.name}`", controls, _names(re.findall(r'data-preset="([\w-]+)"', form)), _names(parts))
     return f"| {' | '.join(cells)} |"
 

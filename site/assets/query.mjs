@@ -65,14 +65,16 @@ function change(figure, values) {
   figure.form.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/** Hides controls by name, and parts of figures by their `data-part`. */
+/** Hides controls by name, and parts of figures by their `data-part`, also those of pictures that are still to come. */
 function hideParts(given, figures) {
-  return each("hide", given, (name) =>
-    figures.flatMap((figure) => [
+  return each("hide", given, (name) => figures.flatMap((figure) => {
+    const hide = () => [
       ...(controlsOf(figure.form).get(name) ?? []).map((control) => control.closest("[data-control], label") ?? control),
       ...figure.shadowRoot.querySelectorAll(`[data-part="${CSS.escape(name)}"]`),
-    ]).map((element) => { element.hidden = true; }),
-  );
+    ].map((element) => { element.hidden = true; });
+    new MutationObserver(hide).observe(figure.shadowRoot.querySelector('[data-part="result"]'), { childList: true });
+    return hide();
+  }));
 }
 
 /** Locked controls stay visible and cannot be changed, nor by the buttons that move them. */

@@ -94,7 +94,7 @@ def test_engine_starts_on_first_use_only(open_page: OpenPage, wait_ready: WaitRe
 
 
 def test_two_frames_in_a_page_from_elsewhere(open_page: OpenPage, site_url: str, host: Callable[[str], str]) -> None:
-    first = f"{site_url}/en/embed/one-step/?B=32&theme=dark&lock=B&hide=presets"
+    first = f"{site_url}/en/embed/one-step/?B=32&theme=dark&lock=B&hide=presets,table"
     second = f"{site_url}/zh/embed/six-steps/?theme=light"
     page = open_page(host(frame(first, id="first") + frame(second, id="second")))
     one, two = page.frame_locator("#first"), page.frame_locator("#second")
@@ -114,6 +114,7 @@ def test_two_frames_in_a_page_from_elsewhere(open_page: OpenPage, site_url: str,
     expect(two.locator("[aria-current]")).to_have_attribute("data-set", '{"step": 0}')
     one.locator('input[name="D"]').fill("0")
     expect(number(one, "decode")).to_have_attribute("data-value", "0")
+    expect(one.locator("details")).to_be_hidden()
     background = "() => getComputedStyle(document.body).backgroundColor"
     assert page.frames[1].evaluate(background) != page.frames[2].evaluate(background)
 
