@@ -9,6 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 from build import read_catalogs  # noqa: E402 the checkout is on the path only now
 from sim.figures import FIGURES, Figure  # noqa: E402
+from sim.figures.questions import QUESTIONS  # noqa: E402
 from sim.figures.words import Words  # noqa: E402
 from sim.parameters import Parameter, Value  # noqa: E402
 
@@ -28,7 +29,8 @@ def _row(figure: Figure, words: Words) -> str:
     form = figure.form(words)
     html = form + figure.render(figure.check({}), words)
     controls = "; ".join(_control(control, figure.defaults[control.name]) for control in figure.controls)
-    parts = sorted(set(re.findall(r'data-part="([\w-]+)"', html)) - {"multiples"})
+    asked = {"question"} if any(question.figure == figure.name for question in QUESTIONS) else set()
+    parts = sorted(set(re.findall(r'data-part="([\w-]+)"', html)) - {"multiples"} | asked)
     cells = (f"`{figure.name}`", controls, _names(re.findall(r'data-preset="([\w-]+)"', form)), _names(parts))
     return f"| {' | '.join(cells)} |"
 

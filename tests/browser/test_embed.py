@@ -114,7 +114,7 @@ def test_two_frames_in_a_page_from_elsewhere(open_page: OpenPage, site_url: str,
     expect(two.locator("[aria-current]")).to_have_attribute("data-set", '{"step": 0}')
     one.locator('input[name="D"]').fill("0")
     expect(number(one, "decode")).to_have_attribute("data-value", "0")
-    expect(one.locator("details")).to_be_hidden()
+    expect(one.locator('[data-part="table"]')).to_be_hidden()
     background = "() => getComputedStyle(document.body).backgroundColor"
     assert page.frames[1].evaluate(background) != page.frames[2].evaluate(background)
 

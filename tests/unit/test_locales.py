@@ -11,7 +11,7 @@ from babel.messages.pofile import read_po
 from tests.languages import numbers
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
-PAIRS = ("", "page.")
+PAIRS = ("", "page.", "question.")
 MAY_BE_EMPTY = {"zh": {"sentence.join"}, "en": set()}
 """Between two sentences Chinese has no space."""
 
