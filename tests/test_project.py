@@ -30,11 +30,12 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 MODULE_LINES = 400
 FUNCTION_LINES = 40
 
-NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "importers", "exporters")
+NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "exporters")
 """Parts of `sim` that the page never loads: they talk to a terminal, to files or to hardware."""
 
 BROWSER_IMPORTS = {
-    *("abc", "array", "bisect", "collections", "contextlib", "copy", "dataclasses", "enum", "functools", "gc"),
+    *("abc", "array", "bisect", "codecs", "collections", "contextlib", "copy", "csv", "dataclasses", "decimal"),
+    *("enum", "fractions", "functools", "gc"),
     *(
         "heapq",
         "html",

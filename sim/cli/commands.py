@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..engine import simulate
 from ..errors import ConfigError
-from ..importers import FORMATS, detect
+from ..importers import FORMATS, read_file
 from ..importers.importer import MAX_LISTED, Imported
+from ..importers.select import rescale, sample
+from ..importers.text import HEAD_BYTES, lines_of
 from ..metrics import Objectives, summarize
 from ..onestep import onestep
 from ..scenario import Scenario, parse_scenario
@@ -20,7 +22,7 @@ from ..trace import Trace
 from . import tables
 from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
-from .sweep import first_line, sweep
+from .sweep import sweep
 from .traces import is_trace, parse_trace
 
 
@@ -50,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         case "onestep":
             one_step(options)
         case "import":
-            import_file(options.format, options.file, options.rows)
+            import_file(options)
         case "summary":
             summary(options.files, options.json, options.goodput)
         case "diff":
@@ -100,44 +102,48 @@ def one_step(options: argparse.Namespace) -> None:
         print(tables.onestep_table(*arguments), end="")
 
 
-def import_file(file_format: str, file: str, rows: int | None) -> None:
+def import_file(options: argparse.Namespace) -> None:
     """Print the scenario that a file of another tool stands for, and tell what had to be left out."""
-    print(_json(_document(file_format, file, rows)))
+    print(_json(_document(options.format, options.file, options.rows, options.sample, options.unit)))
 
 
-def _document(file_format: str, file: str, rows: int | None) -> dict[str, Any]:
+def _document(
+    file_format: str, file: str, rows: int | None = None, count: int | None = None, unit: str | None = None
+) -> dict[str, Any]:
     place = Place(file_name(file))
     with opened(file) as stream:
-        # What is not UTF-8 spoils its row, not the file.
-        lines = (line.removeprefix(BOM).decode(errors="replace") for line in stream)
         try:
-            imported = _imported(file_format, lines, rows)
+            imported = read_file(file_format, lines_of(_pieces(stream)), rows)
         except ConfigError as error:
-            raise ConfigError(f"{place.file}:{error.field}" if error.field else place.file, error.problem) from None
-    name = imported.format if file == "-" else Path(file).stem
+            # A number is that of a line; anything else is a field.
+            part = f"{':' if error.field.isdigit() else ': '}{error.field}" if error.field else ""
+            raise ConfigError(place.file + part, error.problem) from None
+    if unit is not None:
+        rescale(imported, unit)
+    if count is not None:
+        sample(imported, count)
+    name = imported.found.get("name") or (imported.format if file == "-" else Path(file).stem)
     document = imported.to_scenario(name)
     scenario = place.parse(parse_scenario, document)
     _tell_what_is_left_out(place.file, imported, scenario)
     return document
 
 
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    yield stream.read(HEAD_BYTES)
+    while piece := stream.read(1 << 20):
+        yield piece
+
+
 def imported_document(file: str) -> dict[str, Any] | None:
     """The scenario that a file of another tool stands for, whatever the tool; `None` if it is of none."""
-    line = first_line(file)
-    if not any(importer.detect(line) for importer in FORMATS.values()):
+    if file == "-":
+        # It can be read only once.
         return None
-    return _document("auto", file, None)
-
-
-def _imported(file_format: str, lines: Iterator[str], rows: int | None) -> Imported:
-    if file_format != "auto":
-        return FORMATS[file_format].read(lines, rows)
-    read: list[str] = []
-    for line in lines:
-        read.append(line)
-        if line.strip():
-            return detect(line).read(chain(read, lines), rows)
-    raise ConfigError("", f"is empty, must hold rows of {' or '.join(FORMATS)}")
+    with opened(file) as stream:
+        head = stream.read(HEAD_BYTES).removeprefix(BOM).decode(errors="replace").lstrip()
+    found = next((name for name, importer in FORMATS.items() if importer.detect(head)), None)
+    return None if found in {None, "scenario", "trace"} else _document("auto", file)
 
 
 def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) -> None:
@@ -149,6 +155,9 @@ def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) ->
         tell(f"{file}: {name} is not understood, left out")
     for name in imported.removed:
         tell(f"{file}: {name} was removed from vLLM, left out")
+    refusal = scenario.config.refusal()
+    if refusal is not None:
+        tell(f"{file}: vLLM refuses this: {refusal.message.removeprefix('Value error, ')}")
     warnings = scenario.warnings()
     for warning in warnings[:MAX_LISTED]:
         tell(f"{file}: {warning}")

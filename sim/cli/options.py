@@ -9,6 +9,7 @@ from typing import NoReturn
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
 from ..importers import FORMATS
+from ..importers.select import UNITS
 from ..metrics import Objectives
 from ..parameter import Parameter, shown
 from ..parameters import CONFIG, ONESTEP, REQUEST
@@ -178,18 +179,20 @@ def _add_option(command: Parser, parameter: Parameter) -> None:
 
 
 def _add_import(commands: "Commands[Parser]") -> None:
-    formats = "".join(f"  {name:<12}{importer.help}\n" for name, importer in FORMATS.items())
+    formats = "".join(f"  {name:<14}{importer.help}\n" for name, importer in FORMATS.items())
     command = _command(
         commands,
         "import",
         "turn a file of another tool into a scenario",
         "Read a file of another tool. Prints one scenario in JSON. What could not be\n"
         "used is counted under its key imported, and told on standard error.",
-        f"formats:\n  auto        told by the first line\n{formats}",
+        f"formats:\n  auto          told by how the file begins\n{formats}",
     )
     command.add_argument("format", choices=("auto", *FORMATS), metavar="FORMAT", help="see below")
     command.add_argument("file", metavar="FILE", help="the file; - is standard input")
     command.add_argument("--rows", type=positive, metavar="N", help="read only the first N rows")
+    command.add_argument("--sample", type=positive, metavar="N", help="keep N requests, evenly spread over all")
+    command.add_argument("--unit", choices=tuple(UNITS), help="the unit of its times, if it is not the one detected")
 
 
 def _add_summary(commands: "Commands[Parser]") -> None:

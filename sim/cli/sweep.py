@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from ..errors import ConfigError
 from ..parameter import shown
 from ..scenario import parse_scenario
-from .documents import BOM, opened, read_values
+from .documents import read_values
 
 BAR_WIDTH = 30
 SUFFIXES = (".csv", ".parquet")
@@ -62,15 +62,6 @@ def _document(file: str, imported: Callable[[str], dict[str, Any] | None]) -> di
         raise other.fault(ConfigError("", "a second scenario, a sweep is of one"))
     assert isinstance(value, dict)
     return value
-
-
-def first_line(file: str) -> str:
-    """The first line of a file that is not empty; nothing of standard input, which can be read only once."""
-    if file == "-":
-        return ""
-    with opened(file) as stream:
-        lines = (line.removeprefix(BOM).decode(errors="replace") for line in stream)
-        return next((line for line in lines if line.strip()), "")
 
 
 def _bar(stream: TextIO) -> Callable[[int, int], None]:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
 
 from ..errors import ConfigError
 from ..parameters import shown
+from .dates import day_number
 from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, cells, read_csv
+from .rows import CONFIG, Row, header_of, read_csv
 
 TIMESTAMP, CONTEXT, GENERATED = COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 
@@ -15,14 +15,14 @@ NS_PER_MINUTE = 60 * 10**9
 
 _TIME = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)[ T](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-    r"(?:\.(?P<fraction>\d{1,9}))?(?:Z|(?P<sign>[+-])(?P<off_hour>[01]\d|2[0-3]):(?P<off_minute>[0-5]\d))?",
+    r"(?:[.,](?P<fraction>\d{1,9}))?(?:Z|(?P<sign>[+-])(?P<off_hour>[01]\d|2[0-3]):(?P<off_minute>[0-5]\d))?",
     re.ASCII,
 )
 
 
-def detect(line: str) -> bool:
-    """Whether this is the header of an Azure trace."""
-    return set(COLUMNS) <= set(cells(line) or ())
+def detect(head: str) -> bool:
+    """Whether this begins with the header of an Azure trace."""
+    return set(COLUMNS) <= set(header_of(head))
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -55,11 +55,8 @@ def _ns(text: str) -> int:
     offset = int(match["off_hour"] or 0) * 60 + int(match["off_minute"] or 0)
     if match["sign"] == "-":
         offset = -offset
-    try:
-        day = date(int(match["year"]), int(match["month"]), int(match["day"])).toordinal()
-    except ValueError:
-        raise ConfigError(TIMESTAMP, problem) from None
-    if hour > 23 or minute > 59 or second > 59:
+    day = day_number(int(match["year"]), int(match["month"]), int(match["day"]))
+    if day is None or hour > 23 or minute > 59 or second > 59:
         raise ConfigError(TIMESTAMP, problem)
     minutes = (day * 24 + hour) * 60 + minute - offset
     return minutes * NS_PER_MINUTE + second * 10**9 + int((match["fraction"] or "").ljust(9, "0"))

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping
 
 from ..errors import ConfigError
 from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, cells, read_csv, seconds_field
+from .rows import CONFIG, Row, header_of, read_csv, seconds_field
 
 TIMESTAMP, REQUEST, RESPONSE = COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
 OTHERS = ("Session ID", "Elapsed time", "Model", "Total tokens", "Log Type")
 """Columns that are not needed; the first two are in `BurstGPT_3` alone."""
 
 
-def detect(line: str) -> bool:
-    """Whether this is the header of a BurstGPT trace."""
-    return set(COLUMNS) <= set(cells(line) or ())
+def detect(head: str) -> bool:
+    """Whether this begins with the header of a BurstGPT trace."""
+    return set(COLUMNS) <= set(header_of(head))
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -26,7 +26,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     Raises:
         ConfigError: no header, or no row that can be used.
     """
-    imported = Imported("burstgpt", dict(CONFIG))
+    imported = Imported("burstgpt", dict(CONFIG), unit="s")
     read_csv(imported, lines, rows, COLUMNS, _row, OTHERS)
     return imported
 

@@ -37,7 +37,10 @@ class Imported:
         left_out_total: how many could not be used.
         unknown: columns, fields or flags that are not understood.
         removed: flags that vLLM no longer has.
-        series: numbers over time, by name.
+        series: numbers over time, by name: pairs of a time in us from the first, and a number.
+        unit: how the file tells times: `s`, `ms`, `us`, `ns`, `clock`; empty if it tells none.
+        found: what else the file tells, by name, such as the model.
+        notes: what was taken for granted, and what of the file is not simulated.
     """
 
     format: str
@@ -49,6 +52,13 @@ class Imported:
     unknown: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     series: dict[str, list[Any]] = field(default_factory=dict)
+    unit: str = ""
+    found: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def point(self, name: str, time: int, value: float) -> None:
+        """Add a number to a series."""
+        self.series.setdefault(name, []).append([time, value])
 
     def leave_out(self, line: int, why: str) -> None:
         """Count a row that cannot be used."""
@@ -58,7 +68,7 @@ class Imported:
 
     def to_scenario(self, name: str) -> dict[str, Any]:
         """A scenario in the form of the contract, with the account under `imported`."""
-        account = {
+        account: dict[str, Any] = {
             "format": self.format,
             "rows": self.rows,
             "left_out": [item._asdict() for item in self.left_out],
@@ -67,6 +77,7 @@ class Imported:
             "removed": self.removed,
             "series": self.series,
         }
+        account |= {key: value for key in ("unit", "found", "notes") if (value := getattr(self, key))}
         return {"name": name, "config": self.config, "requests": self.requests, "imported": account}
 
 
@@ -77,7 +88,7 @@ class Importer:
     Args:
         name: as on the command line.
         help: the format in a few words.
-        detect: whether a file whose first line that is not empty is this one, has the format.
+        detect: whether a file that begins with this text has the format.
         read: the lines of a file, from the first on, and how many rows to read at most (`None` for all). It raises
             `ConfigError` when nothing can be made of the input; its field is the number of a line, or empty.
     """

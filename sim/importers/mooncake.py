@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import chain, islice
 from typing import Any
 
 from ..errors import ConfigError
@@ -10,8 +12,16 @@ from .importer import Imported, Importer
 from .rows import CONFIG, Row, read_rows
 
 TIMESTAMP, INPUT, OUTPUT = FIELDS = ("timestamp", "input_length", "output_length")
+ALIASES = {"created_time": TIMESTAMP, "input_tokens": INPUT, "output_tokens": OUTPUT}
+"""What other readers of such files call the same."""
 HASHES = "hash_ids"
 HASH_TOKENS = 512
+OTHER_HASH_TOKENS = (16, 32, 64, 128, 256, 1024)
+"""Tokens of a hash in files made elsewhere, where the counts of hashes tell that they are not `HASH_TOKENS`."""
+
+LOOKED_AT = 200
+"""Rows from which the tokens of a hash and the unit of time are told."""
+
 NS_PER_MS = 1_000_000
 MOST_MS = 10**15
 
@@ -21,13 +31,21 @@ SERVER = {"max_model_len": 131072, "enable_prefix_caching": True}
 _ROWS = by_name(REQUEST)
 
 
-def detect(line: str) -> bool:
-    """Whether this is a row of a Mooncake trace."""
+def detect(head: str) -> bool:
+    """Whether this begins with a row of a Mooncake trace."""
+    value = _object(head.lstrip().split("\n", 1)[0])
+    return value is not None and value.keys() >= set(FIELDS)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The object on a line, its fields under Mooncake's names; `None` if there is none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.keys() >= set(FIELDS)
+        return None
+    if not isinstance(value, dict):
+        return None
+    return {ALIASES.get(str(key), str(key)): item for key, item in value.items()}
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -42,28 +60,58 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     """
     imported = Imported("mooncake", CONFIG | SERVER)
     unknown: dict[str, None] = {}
-    read_rows(imported, enumerate(lines, 1), rows, lambda line: _row(line, unknown), TIMESTAMP)
+    rest = iter(lines)
+    first = list(islice(rest, LOOKED_AT))
+    looked_at = [value for line in first if (value := _object(line))]
+    in_seconds = bool(looked_at) and isinstance(looked_at[0].get(TIMESTAMP), float)
+    imported.unit = "s" if in_seconds else "ms"
+    hash_tokens = _hash_tokens(looked_at)
+    if hash_tokens != HASH_TOKENS:
+        imported.found["hash_tokens"] = hash_tokens
+        imported.notes.append(f"a hash stands for {hash_tokens} tokens, as the numbers of hashes tell")
+    numbered = enumerate(chain(first, rest), 1)
+    read_rows(imported, numbered, rows, lambda line: _row(line, unknown, hash_tokens, in_seconds), TIMESTAMP)
     imported.unknown = list(unknown)
     return imported
 
 
-def _row(line: str, unknown: dict[str, None]) -> Row:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise ConfigError("", f"{shown(line.strip())} is not JSON") from None
-    if not isinstance(value, dict):
-        raise ConfigError("", f"{shown(value)} is not allowed, must be an object")
+def _hash_tokens(values: Iterable[Mapping[str, Any]]) -> int:
+    """Tokens that a hash stands for, so that most rows have as many hashes as their prompts need."""
+    pairs = [
+        (value[INPUT], len(value[HASHES]))
+        for value in values
+        if isinstance(value.get(HASHES), list) and type(value.get(INPUT)) is int
+    ]
+    fits = {
+        size: sum(-(-tokens // size) == count for tokens, count in pairs) for size in (HASH_TOKENS, *OTHER_HASH_TOKENS)
+    }
+    return max(fits, key=lambda size: fits[size])
+
+
+def _row(line: str, unknown: dict[str, None], hash_tokens: int, in_seconds: bool) -> Row:
+    value = _object(line)
+    if value is None:
+        try:
+            other = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ConfigError("", f"{shown(line.strip())} is not JSON") from None
+        raise ConfigError("", f"{shown(other)} is not allowed, must be an object")
     for name in FIELDS:
         if name not in value:
             raise ConfigError(name, "missing, a row has this field")
-    ms = value[TIMESTAMP]
-    if type(ms) is not int or not 0 <= ms <= MOST_MS:
-        raise ConfigError(TIMESTAMP, f"{shown(ms)} is not allowed, must be an integer from 0 to {MOST_MS} (ms)")
+    ns = _ns(value[TIMESTAMP], in_seconds)
     prompt_tokens, output_tokens = _count(value, INPUT, "prompt_tokens"), _count(value, OUTPUT, "output_tokens")
-    more = {"prefix": _prefix(value[HASHES], prompt_tokens)} if HASHES in value else {}
+    more = {"prefix": _prefix(value[HASHES], prompt_tokens, hash_tokens)} if HASHES in value else {}
     unknown.update(dict.fromkeys(key for key in value if key not in FIELDS and key != HASHES))
-    return Row(ms * NS_PER_MS, prompt_tokens, output_tokens, more)
+    return Row(ns, prompt_tokens, output_tokens, more)
+
+
+def _ns(time: object, in_seconds: bool) -> int:
+    if in_seconds and isinstance(time, int | float) and 0 <= time <= MOST_MS:
+        return int(Decimal(str(time)).scaleb(9))
+    if type(time) is not int or not 0 <= time <= MOST_MS:
+        raise ConfigError(TIMESTAMP, f"{shown(time)} is not allowed, must be an integer from 0 to {MOST_MS} (ms)")
+    return time * NS_PER_MS
 
 
 def _count(value: Mapping[str, Any], name: str, key: str) -> int:
@@ -72,15 +120,15 @@ def _count(value: Mapping[str, Any], name: str, key: str) -> int:
     return checked
 
 
-def _prefix(hashes: object, prompt_tokens: int) -> list[list[str | int]]:
+def _prefix(hashes: object, prompt_tokens: int, hash_tokens: int) -> list[list[str | int]]:
     """Segments of the prompt. A hash is of a whole block, or of what is left of the prompt."""
     if not isinstance(hashes, list) or any(type(item) is not int for item in hashes):
         raise ConfigError(HASHES, f"{shown(hashes)} is not allowed, must be a list of integers")
-    num_blocks = -(-prompt_tokens // HASH_TOKENS)
+    num_blocks = -(-prompt_tokens // hash_tokens)
     if len(hashes) != num_blocks:
-        problem = f"{len(hashes)} of them, must be {num_blocks}: one for each {HASH_TOKENS} of {prompt_tokens} tokens"
+        problem = f"{len(hashes)} of them, must be {num_blocks}: one for each {hash_tokens} of {prompt_tokens} tokens"
         raise ConfigError(HASHES, problem)
-    lengths = [HASH_TOKENS] * (num_blocks - 1) + [prompt_tokens - HASH_TOKENS * (num_blocks - 1)]
+    lengths = [hash_tokens] * (num_blocks - 1) + [prompt_tokens - hash_tokens * (num_blocks - 1)]
     return [[str(item), length] for item, length in zip(hashes, lengths, strict=True)]
 
 

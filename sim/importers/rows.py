@@ -15,7 +15,10 @@ NS_PER_US = 1_000
 CONFIG = {"max_num_batched_tokens": 8192, "max_num_seqs": 256, "max_model_len": 32768, "num_gpu_blocks": 20000}
 """A server for chat on one large GPU; traces do not tell how theirs were set."""
 
-_SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+DELIMITERS = (",", ";", "\t", "|")
+"""Where the comma is the decimal point, spreadsheets write semicolons between cells."""
+
+_SECONDS = re.compile(r"[0-9]{1,12}([.,][0-9]{0,20})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
 
 class Row(NamedTuple):
@@ -93,17 +96,18 @@ def read_csv(
     number, line = next(numbered, (0, ""))
     if not number:
         raise ConfigError("", f"is empty, must begin with {','.join(columns)}")
-    header = cells(line) or []
+    delimiter = delimiter_of(line)
+    header = cells(line, delimiter) or []
     for name in columns:
         if header.count(name) != 1:
             problem = f"{shown(line.strip())} is no header, must name {', '.join(columns)} once each"
             raise ConfigError(str(number), problem)
     imported.unknown = [name for name in header if name not in columns and name not in others]
-    read_rows(imported, numbered, rows, lambda text: parse(_by_column(text, header)), columns[0])
+    read_rows(imported, numbered, rows, lambda text: parse(_by_column(text, header, delimiter)), columns[0])
 
 
-def _by_column(line: str, header: list[str]) -> dict[str, str]:
-    found = cells(line)
+def _by_column(line: str, header: list[str], delimiter: str) -> dict[str, str]:
+    found = cells(line, delimiter)
     if found is None:
         raise ConfigError("", f"{shown(line.strip())} is not CSV")
     if len(found) != len(header):
@@ -111,10 +115,21 @@ def _by_column(line: str, header: list[str]) -> dict[str, str]:
     return dict(zip(header, found, strict=True))
 
 
-def cells(line: str) -> list[str] | None:
+def header_of(head: str) -> list[str]:
+    """The cells of the first line of a file that is not empty."""
+    line = head.lstrip().split("\n", 1)[0]
+    return cells(line, delimiter_of(line)) or []
+
+
+def delimiter_of(header: str) -> str:
+    """What stands between the cells: the comma, unless a header has none and has another; the first of `DELIMITERS`."""
+    return next((mark for mark in DELIMITERS if mark in header), ",")
+
+
+def cells(line: str, delimiter: str = ",") -> list[str] | None:
     """The cells of a line of CSV without the space around them; `None` if it is none."""
     try:
-        rows = list(csv.reader([line.rstrip("\r\n")], strict=True))
+        rows = list(csv.reader([line.rstrip("\r\n")], delimiter=delimiter, strict=True))
     except csv.Error:
         return None
     return [cell.strip() for cell in rows[0]] if rows else []
@@ -129,4 +144,4 @@ def seconds_field(row: Mapping[str, str], column: str) -> int:
     text = row[column]
     if not _SECONDS.fullmatch(text):
         raise ConfigError(column, f"{shown(text)} is not allowed, must be seconds such as 4.314579")
-    return int(Decimal(text).scaleb(9))
+    return int(Decimal(text.replace(",", ".")).scaleb(9))

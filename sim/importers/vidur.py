@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, cells, read_csv, seconds_field
+from .rows import CONFIG, Row, header_of, read_csv, seconds_field
 
 ARRIVED = "arrived_at"
 PREFILL, DECODE = COLUMNS = ("num_prefill_tokens", "num_decode_tokens")
@@ -12,9 +12,9 @@ OTHERS = ("num_total_tokens", "pd_ratio")
 """Columns that follow from the others."""
 
 
-def detect(line: str) -> bool:
-    """Whether this is the header of a Vidur trace."""
-    return set(COLUMNS) <= set(cells(line) or ())
+def detect(head: str) -> bool:
+    """Whether this begins with the header of a Vidur trace."""
+    return set(COLUMNS) <= set(header_of(head))
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -34,7 +34,8 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         before.append(line)
         if line.strip():
             break
-    in_time = bool(before) and ARRIVED in (cells(before[-1]) or ())
+    in_time = bool(before) and ARRIVED in header_of(before[-1])
+    imported.unit = "s" if in_time else ""
     columns = (ARRIVED, *COLUMNS) if in_time else COLUMNS
     read_csv(imported, chain(before, rest), rows, columns, _row, OTHERS)
     return imported

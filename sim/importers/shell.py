@@ -1,0 +1,138 @@
+"""A command line as a shell reads it: quotes, escapes, lines that go on, comments, variables, several commands."""
+
+import re
+from typing import NamedTuple
+
+_LOOKALIKE = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
+"""What web pages and word processors make of quotes and spaces."""
+
+_DASHES = re.compile(r"(?:(?<=\s)|^)[–—](?=[a-zA-Z])", re.MULTILINE)
+"""What they make of two dashes."""
+
+_TOKEN = re.compile(
+    r"""(?P<comment>(?:(?<=[\s;|&])|\A)\#[^\n]*)
+    |(?P<joined>\\\n)                                # the line goes on
+    |(?P<space>[ \t\r]+|\\[ \t]+\n|(?<=[ \t])[`^][ \t]*\n)  # likewise, as people write it, and in other shells
+    |(?P<redirect>&?[0-9]*[<>]{1,2}(?:&[0-9-]+)?)
+    |(?P<end>\n|&&|\|\|?|;|&)
+    |\$?'(?P<single>[^']*)(?P<single_end>'|\Z)
+    |"(?P<double>(?:[^"\\]|\\.)*)(?P<double_end>"|\\?\Z)
+    |\$\{(?P<braces>\w+)(?::?[-=](?P<default>[^}]*))?\}
+    |\$(?P<name>[A-Za-z_]\w*)
+    |\\(?P<escaped>.)
+    |(?P<plain>[^\s'"$\\;|&<>]+|.)""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_IN_DOUBLE = re.compile(r"\\\n|\\([$`\"\\])|\$\{(\w+)(?::?[-=]([^}]*))?\}|\$([A-Za-z_]\w*)", re.ASCII)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
+
+
+class Word(NamedTuple):
+    """A word of a command and the line where it begins, counted from 1."""
+
+    text: str
+    line: int
+
+
+class Command(NamedTuple):
+    """A simple command: its words, and whether its last quote is closed."""
+
+    words: list[Word]
+    closed: bool
+
+
+def commands(text: str, first_line: int = 1) -> list[Command]:
+    """The simple commands of a script, in order, with the variables filled in that it sets itself.
+
+    Args:
+        text: the script.
+        first_line: the number of its first line.
+    """
+    reader = _Reader(first_line)
+    for match in _TOKEN.finditer(_DASHES.sub("--", text.replace("\r\n", "\n").translate(_LOOKALIKE))):
+        reader.take(match)
+        reader.line += match[0].count("\n")
+    reader.end_command()
+    return reader.found
+
+
+def assignment(word: str) -> tuple[str, str] | None:
+    """The name and the value, if a word is an assignment to a variable."""
+    match = _ASSIGNMENT.fullmatch(word)
+    return (match[1], match[2]) if match else None
+
+
+class _Reader:
+    """What has been read of a script."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.found: list[Command] = []
+        self._known: dict[str, str] = {}
+        self._words: list[Word] = []
+        self._word: str | None = None
+        self._begin = line
+        self._closed = True
+        self._to_file = False
+
+    def take(self, match: re.Match[str]) -> None:
+        """Go on with one token."""
+        match match.lastgroup:
+            case "comment" | "joined":
+                return
+            case "space":
+                self._end_word()
+            case "redirect":
+                self._end_word()
+                self._to_file = "&" not in match[0][1:]
+            case "end":
+                self.end_command()
+            case _:
+                self._add(match)
+
+    def end_command(self) -> None:
+        """The command is complete; one that only sets variables is none."""
+        self._end_word()
+        self._to_file = False
+        words, self._words = self._words, []
+        rest = words[1:] if words and words[0].text in {"export", "set", "local"} else words
+        pairs = [assignment(word.text) for word in rest]
+        if rest and all(pairs):
+            self._known |= dict(pair for pair in pairs if pair)
+        elif words:
+            self.found.append(Command(words, self._closed))
+        self._closed = True
+
+    def _end_word(self) -> None:
+        if self._word is None:
+            return
+        if self._to_file:
+            self._to_file = False
+        else:
+            self._words.append(Word(self._word, self._begin))
+        self._word = None
+
+    def _add(self, match: re.Match[str]) -> None:
+        if self._word is None:
+            self._word, self._begin = "", self.line
+        self._closed = "" not in {match["single_end"], match["double_end"]} and match["double_end"] != "\\"
+        name = match["braces"] or match["name"]
+        if name:
+            pieces = self._value(name, match["default"], match[0]).split()
+            # Without quotes, the words of a value are words of the command.
+            for piece in pieces[:-1]:
+                self._word += piece
+                self._end_word()
+                self._word = ""
+            self._word += pieces[-1] if pieces else ""
+        elif match["double"] is not None:
+            self._word += _IN_DOUBLE.sub(self._in_double, match["double"])
+        else:
+            self._word += match["single"] or match["escaped"] or match["plain"] or ""
+
+    def _in_double(self, match: re.Match[str]) -> str:
+        name = match[2] or match[4]
+        return self._value(name, match[3], match[0]) if name else match[1] or ""
+
+    def _value(self, name: str, default: str | None, text: str) -> str:
+        return self._known.get(name, text if default is None else default)
