@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
@@ -67,6 +68,8 @@ PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor"
 
 HEADING = re.compile(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', re.DOTALL)
 """A chapter's id and title, for the table of contents; the first one has its own place."""
+TITLE = re.compile(r'<section id="([^"]+)">\s*<h[12]>(.*?)</h[12]>', re.DOTALL)
+"""The same of any chapter."""
 
 
 class BuildError(Exception):
@@ -137,17 +140,31 @@ class Pages:
     def write(self) -> None:
         """Write every page."""
         self._write("index.html", "chooser.html", root="./", language="en", words=self.words["en"])
-        for language in LANGUAGES:
+        folder = SITE / "content" / "glossary"
+        glossaries = {name: read_glossary(folder / f"{name}.md", self.markdown.render) for name in LANGUAGES}
+        check_glossaries(glossaries)
+        for language, terms in glossaries.items():
             page = {"root": "../", "language": language, "words": self.words[language]}
             files = sorted((SITE / "content" / language).iterdir())
-            chapters = [self._chapter(f"{language}/{file.name}", page) for file in files]
+            marker = Marker(terms, "glossary/")
+            chapters = [self._chapter(f"{language}/{file.name}", page, marker) for file in files]
+            marker.check()
             contents = [heading for chapter in chapters for heading in HEADING.findall(chapter)]
-            self._write(f"{language}/index.html", "explainer.html", chapters=chapters, contents=contents, **page)
+            parts = {"chapters": chapters, "contents": contents, "terms": terms}
+            self._write(f"{language}/index.html", "explainer.html", **parts, **page)
+            self._write_glossary(terms, marker, chapters, page | {"root": "../../"})
             self._write_embeds(language)
         self._write("404.html", "404.html", icon=_data_address(SITE / "assets" / "icon.svg"))
         if self.base:
             for name in ABSOLUTE:
                 self._write(name, name, addresses=self.addresses, releases=read_releases())
+
+    def _write_glossary(self, terms: list[Term], marker: Marker, chapters: list[str], page: dict[str, object]) -> None:
+        """All terms, each with the chapter that mentions it first."""
+        titles = [TITLE.findall(chapter)[0] for chapter in chapters]
+        mentioned = {id_: titles[places[0]] for id_, places in marker.chapters.items()}
+        path = f"{page['language']}/glossary/index.html"
+        self._write(path, "glossary.html", terms=terms, mentioned=mentioned, **page)
 
     def _write_embeds(self, language: str) -> None:
         """Every figure alone."""
@@ -156,12 +173,12 @@ class Pages:
             html = self._figure(name, page | {"is_embed": True})
             self._write(f"{language}/embed/{name}/index.html", "embed.html", name=name, figure_html=html, **page)
 
-    def _chapter(self, path: str, page: dict[str, object]) -> str:
-        """One chapter as HTML. Its figures are put in last: their HTML is no Markdown."""
+    def _chapter(self, path: str, page: dict[str, object], marker: Marker) -> str:
+        """One chapter as HTML with its terms marked. Its figures are put in last: their HTML is no Markdown."""
         text = self._render(path, page)
         if path.endswith(".md"):
             text = self.markdown.render(text)
-        return re.sub(r"<!-- figure:(\S+) -->", lambda match: self._figure(match[1], page), text)
+        return re.sub(r"<!-- figure:(\S+) -->", lambda match: self._figure(match[1], page), marker.mark(text))
 
     def _figure(self, name: str, page: dict[str, object]) -> str:
         """One figure, complete: its form, and its result for the values that the form starts with."""
@@ -329,7 +346,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
-    except (BuildError, SnapshotError, OSError) as error:
+    except (BuildError, GlossaryError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

@@ -5,6 +5,7 @@ import { BatchLoom } from "./batch-loom.mjs";
 import { painted } from "./early.mjs";
 import { offerEmbeds } from "./embed.mjs";
 import { Refused, startEngine } from "./engine.mjs";
+import { explainTerms } from "./glossary.mjs";
 import { applyQuery } from "./query.mjs";
 import { askQuestions } from "./question.mjs";
 
@@ -115,3 +116,4 @@ document.querySelectorAll("select[data-theme-choice]").forEach(followTheme);
 keepAddress(figures);
 offerEmbeds(figures);
 askQuestions(figures);
+explainTerms();

@@ -15,8 +15,8 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; worker-src 'self' blob:; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
-PAGES = ("index.html", "en/index.html", "zh/index.html")
-EXPLAINERS = PAGES[1:]
+PAGES = ("index.html", "en/index.html", "zh/index.html", "en/glossary/index.html", "zh/glossary/index.html")
+EXPLAINERS = PAGES[1:3]
 ADDRESSES = ("src", "href", "action", "data", "poster")
 FIGURES = ["one-step", "batching", "six-steps", "budgets", "starvation", "tradeoff", "chunked-prefill", "kv-blocks"]
 FIGURES += ["preemption", "prefix-cache", "speculation", "priority", "async", "encoder", "long-prefill"]
@@ -103,7 +103,7 @@ def test_ids_are_unique_in_the_page(elements: dict[str, Elements], page: str) ->
 
 
 def test_languages_point_at_each_other(elements: dict[str, Elements]) -> None:
-    assert [page.named("html")[0]["lang"] for page in elements.values()] == ["en", "en", "zh-CN"]
+    assert [page.named("html")[0]["lang"] for page in elements.values()] == ["en", "en", "zh-CN", "en", "zh-CN"]
     for page in elements.values():
         alternates = [link["hreflang"] for link in page.named("link") if link.get("rel") == "alternate"]
         assert alternates == ["en", "zh-CN", "x-default"]
