@@ -133,6 +133,6 @@ def test_answered_questions_pass_axe_in_both_themes_and_forced_colours(open_page
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     page.emulate_media(forced_colors="active")
     fills = (
-        question(page, "victim").locator("rect").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
+        question(page, "victim").locator(".share").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
     )
     assert len(set(fills)) == 2, "the right one is told apart by colour here, and by its words"

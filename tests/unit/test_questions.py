@@ -160,9 +160,12 @@ def test_guess_and_truth_share_an_axis() -> None:
     assert (cut["width"], cut["data-pitch"]) == ("0", "16")
 
 
-def test_bars_of_options_share_a_scale() -> None:
+def test_amounts_of_options_share_a_scale() -> None:
     tree = parse(draw_question(BY_NAME["victim"], WORDS["en"]))
-    assert [item.attrib["width"] for item in tree.iter("rect")] == ["100", "100", "33"]
+    drawn = [item.attrib["d"] for item in tree.iter("path") if item.attrib["class"] == "cells share"]
+    assert [path.count("M") for path in drawn] == [3, 3, 1], "blocks that each one holds"
+    tree = parse(draw_question(BY_NAME["tradeoff"], WORDS["en"]))
+    assert [item.attrib["width"] for item in tree.iter("rect")] == ["83", "55", "56", "81", "100"]
 
 
 def test_catalogues_are_complete_and_alike() -> None:

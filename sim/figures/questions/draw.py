@@ -16,7 +16,7 @@ PITCH, TALL, GAP = 16, 16, 8
 TICK, EVERY = 5, 5
 """Length of the axis' ticks, and how many cells lie between them."""
 BAR, THICK = 100, 8
-"""Length of the longest bar under an option, and how thick bars are."""
+"""Length of the longest bar under an option; how thick bars are, and how large cells."""
 
 
 def draw_question(question: Question, words: Words) -> str:
@@ -52,15 +52,22 @@ def _option(question: Question, option: Option, most: int, words: Words) -> str:
     label = escape(option.label) or words.html(f"question.{question.name}.option.{option.name}")
     parts = [element("b", None, label)]
     if option.amount is not None:
-        bar = element("rect", {"width": BAR * option.amount // most, "height": THICK, "rx": 2})
         fact = words.html(f"question.{question.name}.fact", n=option.amount)
-        drawing = lane(bar, width=BAR, height=THICK, kind="bar-of")
-        parts.append(element("span", {"class": "fact"}, drawing, fact))
+        parts.append(element("span", {"class": "fact"}, _amount(option.amount, most), fact))
     is_right = option.name == question.right
     mark = element("span", {"class": "mark right"}, escape(words("question.mark.right"))) if is_right else ""
     mine = element("span", {"class": "mark mine"}, escape(words("question.mark.guess")))
     data = {"type": "button", "class": "answer", "data-answer": option.name, "aria-pressed": "false"}
     return element("button", data, *parts, element("span", {"class": "marks"}, mine, mark))
+
+
+def _amount(amount: int, most: int) -> str:
+    """Tokens and blocks as cells that can be counted, larger amounts as a bar."""
+    if most * THICK <= BAR:
+        drawn = cells("share", Grid(THICK, most), range(amount))
+    else:
+        drawn = element("rect", {"class": "share", "width": BAR * amount // most, "height": THICK, "rx": 2})
+    return lane(drawn, width=BAR, height=THICK, kind="bar-of")
 
 
 def _number(question: Question, words: Words) -> str:
