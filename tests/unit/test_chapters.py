@@ -9,6 +9,20 @@ from tests.languages import numbers
 
 CONTENT = Path(__file__).resolve().parents[2] / "site" / "content"
 NAMES = sorted(path.name for path in (CONTENT / "en").glob("*.md"))
+SYMBOLS = {
+    "EngineArgs.get_batch_defaults": "vllm/engine/arg_utils.py",
+    "EngineCore.step": "vllm/v1/engine/core.py",
+    "EngineCore.step_with_batch_queue": "vllm/v1/engine/core.py",
+    "KVCacheManager.allocate_slots": "vllm/v1/core/kv_cache_manager.py",
+    "KVCacheManager.get_computed_blocks": "vllm/v1/core/kv_cache_manager.py",
+    "Scheduler._preempt_request": "vllm/v1/core/sched/scheduler.py",
+    "Scheduler._try_schedule_encoder_inputs": "vllm/v1/core/sched/scheduler.py",
+    "Scheduler._update_after_schedule": "vllm/v1/core/sched/scheduler.py",
+    "Scheduler.schedule": "vllm/v1/core/sched/scheduler.py",
+    "Scheduler.update_from_output": "vllm/v1/core/sched/scheduler.py",
+    "SchedulerConfig.verify_max_model_len": "vllm/config/scheduler.py",
+}
+"""Functions of vLLM 0.33.0 that the chapters name, and where each is defined there."""
 HAN = "[\u3400-\u9fff]"
 
 
@@ -80,6 +94,26 @@ def test_links_into_vllm_are_pinned(name: str) -> None:
     for link in links(read("en", name)):
         if "vllm" in link:
             assert link.startswith("https://github.com/vllm-project/vllm/blob/v0.33.0/")
+
+
+def claims(text: str) -> list[str]:
+    """What is said in one place: paragraphs, and single items of lists."""
+    return re.split(r"\n\n+|\n(?=- |\d\. )", text)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_of_vllm_stand_beside_a_link_to_their_file(name: str, language: str) -> None:
+    for claim in claims(read(language, name)):
+        files = [link.partition("/blob/v0.33.0/")[2] for link in links(claim)]
+        for symbol in re.findall(r"`([A-Z]\w+\.\w+)`", claim):
+            assert symbol in SYMBOLS, f"{symbol}: look it up in vLLM 0.33.0, and note its file"
+            assert SYMBOLS[symbol] in files, claim
+
+
+def test_noted_functions_are_all_named() -> None:
+    text = "".join(read("en", name) for name in NAMES)
+    assert [symbol for symbol in SYMBOLS if f"`{symbol}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
