@@ -1,5 +1,6 @@
 """The numbers of the explainer, as it was built, against what the command line says to the same scenarios."""
 
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -11,8 +12,10 @@ from sim.figures.starvation import ARRIVAL, LAST_STEP
 from sim.figures.starvation import scenario as starvation
 from sim.figures.traffic import BUDGETS
 from sim.figures.traffic import scenario as traffic
+from sim.parameters import CONFIG, by_name
 
 LANGUAGES = ("en", "zh")
+PARAMETERS = by_name(CONFIG)
 BY_NAME = {schedule.name: schedule for schedule in SCHEDULES}
 
 
@@ -174,10 +177,12 @@ def test_a_decode_waits_for_the_prompts_beside_it(cli, prompts, expected):
 
 
 def test_knobs_are_those_of_the_parameter_table(site_dir):
-    told = [
-        re.findall(r"<td>(?:= )?<code>(.*?)</code></td>", (site_dir / language / "index.html").read_text("utf-8"))
-        for language in LANGUAGES
-    ]
-    assert told[0] == told[1]
-    assert told[0][:2] == ["max_num_batched_tokens", "2048"]
-    assert len(told[0]) == 20
+    """Each row of Table 2 has the default of its row of the parameter table, also of those that follow another."""
+    for language in LANGUAGES:
+        page = (site_dir / language / "index.html").read_text("utf-8")
+        cells = [re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td>((?:= )?<.*?)</td>", page)]
+        rows = {name: value for name, value in itertools.pairwise(cells) if name in PARAMETERS}
+        assert len(rows) == 10
+        for name, value in rows.items():
+            row = PARAMETERS[name]
+            assert value == (f"= {row.none_means}" if row.default is None else str(row.default))
