@@ -20,6 +20,7 @@ export class BatchLoom extends HTMLElement {
   #spoken;
   #player;
   #settling = 0;
+  #told = null; // values for which something was said that the picture's sentence must not cut off
 
   connectedCallback() {
     if (this.form) return;
@@ -108,12 +109,20 @@ export class BatchLoom extends HTMLElement {
   #speak() {
     if (!this.isCurrent) return;
     if (this.#player.isPlaying) return this.#speakSoon();
-    this.say(this.#result.querySelector('[data-part="why"]')?.textContent ?? "");
+    const isTold = same(this.#shown, this.#told);
+    this.#told = null;
+    if (!isTold) this.say(this.#result.querySelector('[data-part="why"]')?.textContent ?? "");
   }
 
   /** Puts a sentence into the figure's one live region. */
   say(text) {
     this.#spoken.textContent = text;
+  }
+
+  /** Says it in place of the sentence of the picture for the values as they stand, which would cut it off. */
+  sayInstead(text) {
+    this.say(text);
+    this.#told = readValues(this.form);
   }
 
   /** One message and one swap. Returns what was refused, if it was. */

@@ -20,6 +20,17 @@ function listen(figure, question) {
   field?.addEventListener("keydown", (event) => {
     if (event.key === "Enter") judgeNumber(figure, question, field);
   });
+  figure.shadowRoot.querySelector("[data-reset]")?.addEventListener("click", () => ask(question, field));
+}
+
+/** As if nothing had been answered. */
+function ask(question, field) {
+  delete question.dataset.guessed;
+  for (const button of question.querySelectorAll("[data-answer]")) button.setAttribute("aria-pressed", "false");
+  for (const verdict of question.querySelectorAll("[data-verdict]")) verdict.hidden = true;
+  question.querySelector("details").open = false;
+  if (field) field.value = "";
+  question.querySelector(".cut")?.setAttribute("width", 0);
 }
 
 /** A number is told more than right and wrong: too high, too low, or none that can be. */
@@ -49,5 +60,7 @@ const verdictOf = (question, name) => question.querySelector(`[data-verdict="${C
 /** Shows one verdict, and says it with what follows. */
 function tell(figure, question, name, because = null) {
   for (const verdict of question.querySelectorAll("[data-verdict]")) verdict.hidden = verdict.dataset.verdict !== name;
-  figure.say([verdictOf(question, name), because].map((part) => part?.textContent ?? "").join(" ").trim());
+  const verdict = verdictOf(question, name).textContent;
+  if (because) figure.sayInstead(`${verdict} ${because.textContent}`);
+  else figure.say(verdict);
 }

@@ -60,6 +60,19 @@ def test_a_number_is_guessed_with_the_keyboard(open_page: OpenPage, wait_ready: 
     expect(verdict).to_have_text("Right.")
     expect(asked).to_have_attribute("data-guessed", "right")
 
+    spoken, why = figure.locator('[data-part="spoken"]'), figure.locator('[data-part="why"]')
+    expect(spoken).to_contain_text("Right. 3. The 13 decodes are running")
+    figure.locator('input[name="D"]').press("ArrowRight")
+    expect(why).to_contain_text("14 decodes")
+    expect(spoken).to_have_text(why.inner_text())
+
+    figure.locator("[data-reset]").click()
+    expect(asked).not_to_have_attribute("data-guessed", "right")
+    expect(fold).not_to_have_attribute("open", "")
+    expect(verdict).to_have_count(0)
+    expect(field).to_have_value("")
+    expect(figure.locator('input[name="D"]')).to_have_value("10")
+
 
 def test_a_choice_is_told_before_python_is_there(open_page: OpenPage) -> None:
     page = open_page(None, viewport={"width": 390, "height": 844}, has_touch=True)
