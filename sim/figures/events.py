@@ -11,7 +11,7 @@ class Event(NamedTuple):
     """Something that happens in a step.
 
     Args:
-        code: `new`, `resumed`, `preempted`, `cached`, `encoded`, `waits`, `full` or `finished`.
+        code: `preempted`, `new`, `resumed`, `cached`, `encoded`, `waits`, `rejected`, `full` or `finished`.
         ids: of the requests to which it happens; none for `full`.
     """
 
@@ -41,6 +41,7 @@ def events(run: Run, step: int) -> list[Event]:
         ("cached", tuple(record.cached)),
         ("encoded", tuple(record.encoder)),
         ("waits", waits),
+        ("rejected", [moment.request_id for moment in run.scheduled(step) if moment.rejected]),
     )
     found = [Event(code, tuple(ids)) for code, ids in groups if ids]
     if run.used(step) == run.budget and not (step and run.used(step - 1) == run.budget):
