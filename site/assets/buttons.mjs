@@ -37,11 +37,13 @@ export function pressKey(event, root) {
   root.querySelector(`[data-event-by="${event.shiftKey ? -1 : 1}"]`)?.click();
 }
 
-/** Sets those of `values` whose controls are not locked. */
+/** Sets those of `values` whose controls are not locked; where none is free, nothing happens. */
 export function setControls(form, values) {
   const groups = controlsOf(form);
   const isFree = ([name]) => groups.get(name)?.some((control) => !control.disabled);
-  writeValues(form, Object.fromEntries(Object.entries(values).filter(isFree)));
+  const free = Object.entries(values).filter(isFree);
+  if (free.length === 0) return;
+  writeValues(form, Object.fromEntries(free));
   form.dispatchEvent(new Event("input", { bubbles: true }));
 }
 

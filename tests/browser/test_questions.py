@@ -94,6 +94,22 @@ def test_a_choice_is_told_before_python_is_there(open_page: OpenPage) -> None:
     assert all(box and box["height"] >= 44 and box["width"] >= 44 for box in boxes)
 
 
+def test_without_an_engine_a_guess_is_told_and_the_picture_stays(
+    open_page: OpenPage, wait_ready: WaitReady, expect_problem: Callable[[str], None]
+) -> None:
+    expect_problem("404")
+    page = open_page(None)
+    page.route("**/worker.py", lambda route: route.fulfill(status=404, body=""))
+    page.goto("en/")
+    wait_ready(page, "failed")
+    figure, asked = page.locator('batch-loom[figure="six-steps"]'), question(page, "six-steps")
+    asked.locator('[data-answer="t4"]').click()
+    expect(asked.locator(".verdict:visible")).to_contain_text("The first one came with the end of the prompt.")
+    figure.locator(".heads button").last.click()
+    expect(figure).to_have_attribute("data-state", "static")
+    expect(figure.locator('input[name="step"]')).to_have_value("2")
+
+
 def test_skipping_needs_no_guess_and_no_script(open_page: OpenPage) -> None:
     page = open_page("en/", java_script_enabled=False)
     asked = question(page, "kv-blocks")
