@@ -30,6 +30,7 @@ EXPECTED: dict[str, tuple[Answer, dict[str, Answer]]] = {
     "recompute": (4, {"lost": 3, "swapped": 1, "nothing": 0}),
     "prefix-cache": (8, {"by_token": 11, "rounded_up": 12, "whole_only": 0, "own": 14}),
     "speculation": (7, {"free": 5, "faster": 4, "none": 9}),
+    "priority": ("t3", {"evicts": "t2", "later": "t4", "fifo": "t5"}),
     "long-prefill": ("t2", {"capped": "t0", "alone": "t3", "turns": "t1"}),
 }
 

@@ -23,6 +23,7 @@ def questions() -> Iterator[Question]:
     yield _recompute()
     yield _prefix_cache()
     yield _speculation()
+    yield _priority()
     yield _long_prefill()
 
 
@@ -169,6 +170,21 @@ def _speculation() -> Question:
     values |= {"both": 2 * (drafts + 1), "large": paid.budget, "right": this.length}
     shows = {"num_speculative_tokens": drafts, "step": 2}
     return Question("speculation", "speculation", this.length, mistakes, shows, values, (), 1, none.length)
+
+
+def _priority() -> Question:
+    """The most urgent request becomes more urgent still: does it start sooner?"""
+    schedule, urgent = schedules.PRIORITY, -5
+    *others, last = schedule.requests
+    this = _variant(replace(schedule, requests=(*others, {**last, "priority": urgent})))
+    spec, ahead = this.scenario.requests[-1], this.scenario.requests[-2]
+    right, fcfs = _first(this, spec.id), _first(_variant(schedule, policy="fcfs"), spec.id)
+    (leaver,) = this.trace.steps[right - 1].finished
+    mistakes = {"evicts": f"t{spec.arrival_step}", "later": f"t{right + 1}", "fifo": f"t{fcfs}"}
+    values = {"id": spec.id, "arrival": spec.arrival_step, "priority": urgent, "before": last["priority"]}
+    values |= {"leaver": leaver, "ahead": ahead.id, "right": right}
+    options = _steps(this, spec.id, spec.arrival_step, fcfs)
+    return Question("priority", "priority", f"t{right}", mistakes, {}, values, options)
 
 
 def _long_prefill() -> Question:
