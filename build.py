@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from scripts.editor import EDITED_SCENARIO, EditorError, copy, write_editor
 from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
@@ -61,6 +62,8 @@ ABSOLUTE = ("sitemap.xml", "robots.txt", "feed.xml")
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 BOOT = "boot.mjs"
 """The one asset that stands beside Pyodide."""
+EDITING = "edit-"
+"""Beginning of the names of the modules that only the editor of the scheduler loads."""
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
@@ -129,12 +132,15 @@ class Pages:
             "vllm_version": VLLM_VERSION,
             "policy": POLICY,
             "base": base,
-            "modules": sorted(path.name for path in (SITE / "assets").glob("*.mjs") if path.name != BOOT),
+            "modules": sorted(
+                path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, EDITING))
+            ),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
             "parameters": by_name(CONFIG),
+            "slots": lambda names: {name: f"{{{name}}}" for name in names},
         }
 
     def write(self) -> None:
@@ -154,6 +160,8 @@ class Pages:
             self._write(f"{language}/index.html", "explainer.html", **parts, **page)
             self._write_glossary(terms, marker, chapters, page | {"root": "../../"})
             self._write_embeds(language)
+            edit = page | {"root": "../../../", "scenario": EDITED_SCENARIO}
+            self._write(f"{language}/sandbox/scheduler/index.html", "scheduler.html", **edit)
         self._write("404.html", "404.html", icon=_data_address(SITE / "assets" / "icon.svg"))
         if self.base:
             for name in ABSOLUTE:
@@ -279,8 +287,8 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
         if not package.is_dir():
             raise BuildError(f"{package.relative_to(PACKAGES.parent)} is missing: run `make setup` (or `npm ci`) first")
     target = out / "vendor" / "pyodide"
-    _copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / BOOT], target)
-    _copy(pyscript_files(), out / "vendor" / "pyscript")
+    copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / BOOT], target)
+    copy(pyscript_files(), out / "vendor" / "pyscript")
     manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript)]
     licences = "".join("{name} {version}, {license}, {homepage}\n".format_map(manifest) for manifest in manifests)
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
@@ -298,12 +306,6 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
     (target / "runtime.mjs").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _copy(sources: list[Path], target: Path) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    for source in sources:
-        shutil.copyfile(source, target / source.name)
-
-
 # ---------------------------------------------------------------- all of it
 
 
@@ -315,7 +317,8 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
         (out / name).unlink(missing_ok=True)
     catalogs = read_catalogs("")
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
-    _copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
+    copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
+    write_editor(PACKAGES, out)
     Pages(out, catalogs, base).write()
     run_node(ROOT / "scripts" / "compress.mjs", out, PACKAGES / ".cache" / "batchloom")
 
@@ -346,7 +349,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
-    except (BuildError, GlossaryError, SnapshotError, OSError) as error:
+    except (BuildError, EditorError, GlossaryError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

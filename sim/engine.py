@@ -21,7 +21,9 @@ from .scheduler import Scheduler, VllmAssertion
 from .trace import StepRecord, Trace
 
 
-def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = "auto") -> Trace:
+def simulate(
+    scenario: Scenario, *, max_steps: int | None = None, driver: str = "auto", scheduler: type[Scheduler] = Scheduler
+) -> Trace:
     """Run `scenario` to its end.
 
     Args:
@@ -29,6 +31,7 @@ def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = 
         max_steps: cut the run before this step; without it only a livelock is cut.
         driver: `plain` visits every request in every step, with all rules; `fast` lets decodes sleep, and `awake` is
             the same driver without sleep, both only where `fast.applies`; `auto` is `fast` where it applies.
+        scheduler: another one than ours; the plain driver then runs it, the others have ours built in.
 
     Returns:
         The trace; it has an `error` instead of steps where vLLM refuses the configuration or stops.
@@ -38,9 +41,9 @@ def simulate(scenario: Scenario, *, max_steps: int | None = None, driver: str = 
     if refusal is not None:
         return Trace(scenario.name, "", (), (), warnings, refusal)
     with _collector_resting():
-        if driver != "plain" and fast.applies(scenario):
+        if driver != "plain" and scheduler is Scheduler and fast.applies(scenario):
             return fast.FastEngine(scenario, driver != "awake").trace(scenario.name, warnings, max_steps)
-        return _run_plainly(scenario, warnings, max_steps)
+        return _run_plainly(scenario, warnings, max_steps, scheduler)
 
 
 @contextmanager
@@ -55,8 +58,10 @@ def _collector_resting() -> Iterator[None]:
             gc.enable()
 
 
-def _run_plainly(scenario: Scenario, warnings: tuple[str, ...], max_steps: int | None) -> Trace:
-    engine = Engine(scenario)
+def _run_plainly(
+    scenario: Scenario, warnings: tuple[str, ...], max_steps: int | None, scheduler: type[Scheduler]
+) -> Trace:
+    engine = Engine(scenario, scheduler)
     try:
         engine.run(max_steps)
     except VllmAssertion as stop:
@@ -86,11 +91,12 @@ class Engine:
 
     Args:
         scenario: a configuration that is not refused, and requests.
+        scheduler: what decides.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, scheduler: type[Scheduler] = Scheduler) -> None:
         self.config = scenario.config
-        self.scheduler = Scheduler(scenario.config)
+        self.scheduler = scheduler(scenario.config)
         self.steps: list[StepRecord] = []
         self.outcome = "finished"
         self.step_index = 0

@@ -12,6 +12,7 @@ from typing import Any
 from .engine import simulate
 from .errors import ConfigError
 from .figures import FIGURES
+from .figures.edits import draw_edit, draw_recordings
 from .figures.words import Words
 from .onestep import onestep
 from .parameters import ONESTEP, shown
@@ -79,11 +80,22 @@ def _onestep(question: Mapping[str, Any]) -> dict[str, Any]:
     return onestep(**{**values, **params}).to_json()
 
 
+def _edit(question: Mapping[str, Any]) -> dict[str, Any]:
+    words = WORDS[question["language"]]
+    return draw_edit(question["original"], question["source"], parse_scenario(question.get("scenario")), words)
+
+
+def _edit_sample(question: Mapping[str, Any]) -> list[str]:
+    return draw_recordings(question["source"], question["recordings"], WORDS[question["language"]])
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
     "explain": _explain,
     "onestep": _onestep,
+    "edit": _edit,
+    "edit-sample": _edit_sample,
 }
 
 

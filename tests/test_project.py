@@ -35,6 +35,7 @@ NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "exporters")
 
 BROWSER_IMPORTS = {
     *("abc", "array", "bisect", "codecs", "collections", "contextlib", "copy", "csv", "dataclasses", "decimal"),
+    "difflib",
     *("enum", "fractions", "functools", "gc"),
     *(
         "heapq",
