@@ -58,7 +58,7 @@ def test_published_embeds_point_at_the_whole(published: Path) -> None:
 
 def test_sitemap_robots_and_feed(published: Path) -> None:
     places = [place.text or "" for place in ET.parse(published / "sitemap.xml").findall("{*}url/{*}loc")]
-    assert {BASE, f"{BASE}en/", f"{BASE}zh/"} <= set(places)
+    assert {BASE, f"{BASE}en/", f"{BASE}zh/", f"{BASE}en/glossary/", f"{BASE}zh/glossary/"} <= set(places)
     for place in places:
         assert (published / place.removeprefix(BASE) / "index.html").is_file()
     assert f"Sitemap: {BASE}sitemap.xml\n" in (published / "robots.txt").read_text("utf-8")
