@@ -1,6 +1,7 @@
 """The first picture: D decodes at the door, a budget of B tokens, one prompt of P tokens, and the steps to come."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -70,9 +71,26 @@ def render(values: Mapping[str, Value], words: Words) -> str:
             _picture(model, step, words),
             element("div", {"class": "told"}, _numbers(step, words), _sentence(model, step, words)),
             _coming(model, step, words),
+            _groups(words),
             _table(model, step, words),
         )
     )
+
+
+@lru_cache(maxsize=4)
+def _groups(words: Words) -> str:
+    """The three groups side by side, for paper, where there are no buttons."""
+    items = []
+    for name, values in GROUPS.items():
+        model = Model(**values)  # type: ignore[arg-type]
+        step = onestep(*model)
+        title = element("b", None, f"{name[-1].upper()} ", escape(words(f"one-step.{name}")))
+        detail = escape(words(f"one-step.{name}.detail"))
+        frame_of = lane(_budget(grid_for(model.B), model, step, named=True), height=HEIGHT // 2)
+        prompt = lane(_prompt(model.P, 0, step.prefill))
+        why = element("p", None, _why(model, step, words))
+        items.append(element("li", None, element("p", None, title, " ", detail), frame_of, prompt, why))
+    return element("ol", {"class": "multiples", "data-part": "multiples"}, *items)
 
 
 # ---------------------------------------------------------------- the picture

@@ -5,6 +5,7 @@ Nothing here is the one-step model: each picture is a step of a run, and a confi
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..engine import simulate
@@ -160,13 +161,35 @@ def render(values: Mapping[str, Value], words: Words) -> str:
             ),
             numbers,
             element("p", {"class": "why", "data-part": "why"}, why),
+            _cases(words),
             _table(found, words),
         )
     )
 
 
-def _drawing(values: Mapping[str, Value], found: Outcome | None) -> str:
-    """The frame of what may be handed out; beside it, barred, what the cap keeps back; below it the prompt."""
+@lru_cache(maxsize=4)
+def _cases(words: Words) -> str:
+    """All cases side by side, for paper, where there are no buttons."""
+    items = []
+    for place, (name, values) in enumerate(PRESETS.items(), 1):
+        found = outcome(values)
+        title = element("b", None, f"{place} ", escape(words(f"starvation.{name}")))
+        head = element("p", None, title, " ", escape(words(f"starvation.{name}.detail")))
+        if found.trace.error is not None:
+            refused = words.html("starvation.refused", B=values["B"], M=values["M"])
+            told = element("p", None, element("code", None, escape(found.trace.error.message)), " ", refused)
+            items.append(element("li", None, head, _drawing(values, None, is_live=False), told))
+        else:
+            told = element("p", None, _sentence(values, found, words))
+            items.append(element("li", None, head, _drawing(values, found, is_live=False), told))
+    return element("ol", {"class": "multiples", "data-part": "multiples"}, *items)
+
+
+def _drawing(values: Mapping[str, Value], found: Outcome | None, *, is_live: bool = True) -> str:
+    """The frame of what may be handed out; beside it, barred, what the cap keeps back; below it the prompt.
+
+    Only the picture of the values that are set, the live one, says by attributes what its pieces are.
+    """
     grid, batched, budget = FRAME, int(str(values["B"])), _budget(values)
     height = ROWS_OF_FRAME * grid.pitch + 30
     below = Grid(BAR, PROMPT, top=height)
@@ -174,24 +197,27 @@ def _drawing(values: Mapping[str, Value], found: Outcome | None) -> str:
     if found is not None:
         got = found.record.scheduled.get("P", 0)
         for request_id, tokens in found.record.scheduled.items():
-            parts.append(_piece(grid, request_id, tokens, used))
+            piece = _piece(grid, request_id, tokens, used)
+            parts.append(element("g", _data(request_id, tokens) if is_live else None, *piece))
             used += tokens
     parts += [cells("idle", grid, range(used, budget)), frame(grid, budget)]
     parts.append(of("P", cells("prefill", below, range(got)), cells("todo", below, range(got, PROMPT))))
     return lane(*parts, height=height + BAR)
 
 
-def _piece(grid: Grid, request_id: str, tokens: int, first: int) -> str:
-    """A request's cells: for the prompt solid, for a decode one with its number, then its drafts."""
-    is_prompt = request_id == "P"
+def _data(request_id: str, tokens: int) -> dict[str, object]:
+    kind = "prefill" if request_id == "P" else "decode"
     data = {"class": "piece", "data-step": ARRIVAL, "data-request": request_id, "data-tokens": tokens}
-    data["data-kind"] = "prefill" if is_prompt else "decode"
-    if is_prompt:
-        shapes = cells("prefill", grid, range(first, first + tokens))
-    else:
-        shapes = cells("decode", grid, [first]) + inner_marks(grid, [first])
-        shapes += cells("gone", grid, range(first + 1, first + tokens))
-    return element("g", data, shapes, labels("prefill" if is_prompt else "decode", grid, [(first, request_id)]))
+    return data | {"data-kind": kind}
+
+
+def _piece(grid: Grid, request_id: str, tokens: int, first: int) -> tuple[str, ...]:
+    """A request's cells: for the prompt solid, for a decode one with its number, then its drafts."""
+    name = [(first, request_id)]
+    if request_id == "P":
+        return cells("prefill", grid, range(first, first + tokens)), labels("prefill", grid, name)
+    drafts = cells("gone", grid, range(first + 1, first + tokens))
+    return cells("decode", grid, [first]), inner_marks(grid, [first]), drafts, labels("decode", grid, name)
 
 
 def _numbers(found: Outcome, words: Words) -> str:
@@ -213,13 +239,17 @@ def _numbers(found: Outcome, words: Words) -> str:
 
 
 def _why(values: Mapping[str, Value], found: Outcome, words: Words) -> str:
+    """The sentence, and for the scripts the code of the reason."""
     why = found.record.why().get("P")
-    told = found.numbers()
+    data = {"data-step": ARRIVAL, "data-request": "P", "data-why": why["code"]} if why else {}
+    return _sentence(values, found, words) + (element("span", data) if why else "")
+
+
+def _sentence(values: Mapping[str, Value], found: Outcome, words: Words) -> str:
+    why, told = found.record.why().get("P"), found.numbers()
     if why is None:
         return words.html("starvation.why.some", budget=found.budget, steps=found.steps or LAST_STEP, **told)
-    data = {"budget": found.budget, "M": values["M"], **told}
-    reason = element("span", {"data-step": ARRIVAL, "data-request": "P", "data-why": why["code"]})
-    return words.html(f"starvation.why.{why['code']}", **data) + reason
+    return words.html(f"starvation.why.{why['code']}", budget=found.budget, M=values["M"], **told)
 
 
 def _table(found: Outcome, words: Words) -> str:
