@@ -138,12 +138,13 @@ def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
 
 
 def _heads(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
-    """A button over each column."""
+    """A button over each column, for the pointer: the keyboard has the slider, which stops at the same steps."""
     heads = []
     for step in range(schedule.steps):
         used = this.used(step)
         data = {
             "type": "button",
+            "tabindex": -1,
             "id": f"{schedule.name}-t{step}",
             "data-set": f'{{"step": {step}}}',
             "title": _and_events(words("six-steps.head", step=step, used=used, budget=this.budget), this, step, words),

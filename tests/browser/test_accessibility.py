@@ -207,7 +207,7 @@ def test_tab_reaches_all_in_order_and_shows_where_it_is(open_page: OpenPage, vie
     page.route("**/vendor/**", hold)
     page.goto("en/")
     places = []
-    for _ in range(600):
+    for _ in range(900):
         page.keyboard.press("Tab")
         place = page.evaluate(FOCUSED)
         if place["isBody"]:
@@ -223,7 +223,8 @@ def test_tab_reaches_all_in_order_and_shows_where_it_is(open_page: OpenPage, vie
     wanted = page.evaluate(
         """() => [...document.querySelectorAll("batch-loom")].map((figure) => {
             const all = [...figure.shadowRoot.querySelectorAll("button, input, select, textarea, summary, a[href]")];
-            const free = all.filter((one) => one.type !== "radio" && one.checkVisibility({ visibilityProperty: true }));
+            const seen = all.filter((one) => one.type !== "radio" && one.checkVisibility({ visibilityProperty: true }));
+            const free = seen.filter((one) => !one.matches(".heads button")); // the slider does the same
             return [figure.getAttribute("figure"), free.length];
         })"""
     )
