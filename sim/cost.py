@@ -1,14 +1,22 @@
 """The time of a batch in whole microseconds: published kernel times of Llama-3.1-8B in bfloat16, put together.
 
+The profiles of `sim/profiles` have the same form, and are fitted to recordings of this project (`docs/hardware.md`).
+
 A step takes `table(T)`, or the knee form `a + A * max(T, K) // K`, for its T tokens, and something for attention: KV,
 the context that its decodes read; Q, the query-key pairs of its chunks; KP, the context that its chunks read. These
 coefficients are in 1 / 2**20 us. `docs/time-model.md` names the sources, the errors and where a model only guesses.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import resources
+
+from .errors import ConfigError
+from .parameter import shown
 
 SHIFT = 20
+COEFFICIENTS = ("kv", "q", "kv_mixed", "kp")
 KNOTS = (1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
 
@@ -41,15 +49,7 @@ class CostModel:
             batch: for each request the tokens computed before the step, and the tokens that it computes. One token is
                 a decode, more are a chunk.
         """
-        num_tokens = context = pairs = chunk_context = 0
-        for start, n in batch:
-            num_tokens += n
-            if n == 1:
-                context += start + 1
-            else:
-                pairs += n * (2 * start + n) // 2
-                chunk_context += start + n
-        return self.us(num_tokens, context, pairs, chunk_context)
+        return self.us(*sums(batch))
 
     def us(self, num_tokens: int, context: int, pairs: int, chunk_context: int) -> int:
         """Microseconds of a batch in sums.
@@ -76,6 +76,48 @@ class CostModel:
         k0, k1 = KNOTS[i - 1], KNOTS[i]
         y0, y1 = self.table[i - 1], self.table[i]
         return y0 + (y1 - y0) * (num_tokens - k0) // (k1 - k0)
+
+
+def sums(batch: Iterable[tuple[int, int]]) -> tuple[int, int, int, int]:
+    """The arguments of `CostModel.us` for a batch as `CostModel.step_us` takes it."""
+    num_tokens = context = pairs = chunk_context = 0
+    for start, n in batch:
+        num_tokens += n
+        if n == 1:
+            context += start + 1
+        else:
+            pairs += n * (2 * start + n) // 2
+            chunk_context += start + n
+    return num_tokens, context, pairs, chunk_context
+
+
+def parse_profile(data: object, path: str) -> CostModel:
+    """A profile that was fitted to recordings, from decoded JSON.
+
+    Args:
+        data: an object with `name`, `device`, `knee` and coefficients; what else is in it is for readers.
+        path: where it stands, for the message.
+
+    Raises:
+        ConfigError: a field is missing or not of its type.
+    """
+    if not isinstance(data, dict):
+        raise ConfigError(path, "must be an object")
+    knee = data.get("knee")
+    if not (isinstance(knee, list) and len(knee) == 3 and all(map(_is_natural, knee)) and knee[2]):
+        raise ConfigError(f"{path}: knee", f"{shown(knee)} is not allowed, must be three integers from 0, the last from 1")
+    values = {key: data.get(key) for key in COEFFICIENTS}
+    for key, value in values.items():
+        if not _is_natural(value):
+            raise ConfigError(f"{path}: {key}", f"{shown(value)} is not allowed, must be an integer from 0")
+    for key in ("name", "device"):
+        if not isinstance(data.get(key), str):
+            raise ConfigError(f"{path}: {key}", f"{shown(data.get(key))} is not allowed, must be a string")
+    return CostModel(data["name"], data["device"], knee=(knee[0], knee[1], knee[2]), **values)
+
+
+def _is_natural(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _millionths(coefficient: int) -> int:
@@ -153,5 +195,14 @@ _MODELS = (
     ),
 )
 
-COST_MODELS: dict[str, CostModel] = {model.name: model for model in _MODELS}
+
+
+def _fitted() -> list[CostModel]:
+    """The profiles of `sim/profiles`, fitted to the project's own recordings."""
+    folder = resources.files("sim") / "profiles"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
+    return [parse_profile(json.loads(file.read_text("utf-8")), file.name) for file in files]
+
+
+COST_MODELS: dict[str, CostModel] = {model.name: model for model in (*_MODELS, *_fitted())}
 """Every time model by its name; the first is the default."""

@@ -22,6 +22,7 @@ from ..trace import Trace
 from . import tables
 from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
+from .hardware import calibrate, record
 from .sweep import sweep
 from .traces import is_trace, parse_trace
 
@@ -59,6 +60,10 @@ def run(options: argparse.Namespace) -> None:
             diff(options.file, options.config, options.json)
         case "sweep":
             sweep(options, imported_document)
+        case "record":
+            record(options)
+        case "calibrate":
+            calibrate(options)
 
 
 def trace(files: list[str], explain: bool, max_steps: int | None) -> None:

@@ -8,11 +8,15 @@ from typing import NoReturn
 
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
+from ..hardware.order import Order
+from ..hardware.scenarios import SITE_SCENARIOS
+from ..hardware.shapes import SHAPES
 from ..importers import FORMATS
 from ..importers.select import UNITS
 from ..metrics import Objectives
 from ..parameter import Parameter, shown
 from ..parameters import CONFIG, ONESTEP, REQUEST
+from ..recordings.recording import BACKENDS, DEVICES
 
 WIDTH = 79
 GOODPUT = "--goodput"
@@ -113,6 +117,8 @@ def parser() -> Parser:
     _add_summary(commands)
     _add_diff(commands)
     _add_sweep(commands)
+    _add_record(commands)
+    _add_calibrate(commands)
     return whole
 
 
@@ -253,6 +259,49 @@ def _add_sweep(commands: "Commands[Parser]") -> None:
     command.add_argument("--jobs", type=positive, default=-1, metavar="N", help="processes (default: one a core)")
     command.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of a Dask scheduler")
     command.add_argument("-o", "--output", metavar="OUT", help="write OUT.csv or OUT.parquet")
+
+
+def _add_record(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "record",
+        "run scenarios on real hardware",
+        "Run scenarios on a model and record plan, blocks and times of each step: with an\n"
+        "executor in torch, which runs the plan of the simulator, or with the engine of\n"
+        "vLLM. A plan that is not the simulator's is an error. Needs torch, or vLLM.",
+        f"SCENARIO is a file, or a scenario of the site: {', '.join(SITE_SCENARIOS)};\nsite stands for all of these.",
+    )
+    defaults = Order("torch", "cpu")
+    command.add_argument("--backend", choices=BACKENDS, default=defaults.backend, help="what runs it (default torch)")
+    command.add_argument("--device", choices=DEVICES, default=defaults.device, help="where (default cpu)")
+    text = f"its shape, with random weights: {', '.join(SHAPES)} (default {defaults.model})"
+    command.add_argument("--model", choices=tuple(SHAPES), default=defaults.model, metavar="NAME", help=text)
+    text = "of weights and cache (default float32, in which tokens are compared)"
+    command.add_argument("--dtype", choices=("float32", "bfloat16"), default=defaults.dtype, help=text)
+    for name, text in (
+        ("repeats", "runs that are kept"),
+        ("dropped", "runs before them that are not"),
+        ("threads", "threads on a CPU"),
+    ):
+        default = getattr(defaults, name)
+        text = f"{text} (default {default})"
+        command.add_argument(f"--{name}", type=positive, default=default, metavar="N", help=text)
+    command.add_argument("-o", "--output", required=True, metavar="OUT", help="a file; for several scenarios a folder")
+    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="see below")
+
+
+def _add_calibrate(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "calibrate",
+        "fit a time model to recordings",
+        "Fit an integer time model to recordings of one backend, device and model. Prints\n"
+        "how far it is off, by kind of step. Needs the package numpy.",
+        "A profile in the folder sim/profiles is a name that cost_model takes.",
+    )
+    command.add_argument("--name", required=True, metavar="NAME", help="what the profile is called")
+    command.add_argument("-o", "--output", metavar="OUT", help="write the profile to OUT")
+    command.add_argument("recordings", nargs="+", metavar="RECORDING", help="files of batchloom record")
 
 
 def _described(table: Iterable[Parameter]) -> str:
