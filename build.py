@@ -23,12 +23,14 @@ from markupsafe import Markup
 
 from scripts.editor import EDITED_SCENARIO, EditorError, copy, write_editor
 from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
+from scripts.recordings import PACKED, RecordingError, pack_recordings, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
 from sim.parameters import CONFIG, by_name
+from sim.recordings.recording import DEVICES
 
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "site"
@@ -263,6 +265,9 @@ def pack_simulator(target: Path, catalogs: Catalogs) -> None:
     for language, messages in catalogs.items():
         text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         files[f"sim/figures/catalog_{language}.json"] = text.encode()
+    for path in sorted((ROOT / "sim" / "profiles").glob("*.json")):
+        files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+    files[f"sim/figures/{PACKED}"] = pack_recordings(SITE / "recordings")
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, date_time=(2020, 1, 1, 0, 0, 0))
@@ -346,10 +351,14 @@ def main() -> int:
         action="store_true",
         help="leave out the memory snapshot from which Python starts fast in the page: it then imports everything",
     )
+    parser.add_argument("--hardware", choices=DEVICES, help="first record the site's scenarios there, then build")
     arguments = parser.parse_args()
     try:
+        if arguments.hardware:
+            record_site(SITE / "recordings", arguments.hardware)
+            run_anew()
         build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
-    except (BuildError, EditorError, GlossaryError, SnapshotError, OSError) as error:
+    except (BuildError, EditorError, GlossaryError, RecordingError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

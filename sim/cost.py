@@ -11,13 +11,32 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any, NamedTuple
 
 from .errors import ConfigError
 from .parameter import shown
 
 SHIFT = 20
 COEFFICIENTS = ("kv", "q", "kv_mixed", "kp")
+KINDS = ("decode", "prefill", "mixed")
 KNOTS = (1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+
+
+class FitError(NamedTuple):
+    """How far a model is off on steps of one kind, in thousandths of the measured time.
+
+    Args:
+        kind: one of `KINDS`.
+        steps: how many it was fitted to.
+        mean, worst: of the absolute error on these.
+        left_out: the mean where each recording is predicted by a fit to the others; -1 where there are none.
+    """
+
+    kind: str
+    steps: int
+    mean: int
+    worst: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +50,7 @@ class CostModel:
         knee: `a`, `A`, `K` of the knee form, in us, us and tokens.
         kv, q: cost of a token of decode context, and of a query-key pair, in 1 / 2**20 us.
         kv_mixed, kp: what a mixed batch adds for a token of decode context, and a chunk for a token of its context.
+        errors: how far a profile is off on the recordings that it was fitted to; empty for published tables.
     """
 
     name: str
@@ -41,6 +61,7 @@ class CostModel:
     q: int = 0
     kv_mixed: int = 0
     kp: int = 0
+    errors: tuple[FitError, ...] = ()
 
     def step_us(self, batch: Iterable[tuple[int, int]]) -> int:
         """Microseconds of one step.
@@ -91,6 +112,12 @@ def sums(batch: Iterable[tuple[int, int]]) -> tuple[int, int, int, int]:
     return num_tokens, context, pairs, chunk_context
 
 
+def kind_of(batch: Iterable[tuple[int, int]]) -> str:
+    """One of `KINDS`: all requests have one token, none has, or there are both."""
+    singles = {n == 1 for _, n in batch}
+    return "mixed" if len(singles) == 2 else "decode" if True in singles else "prefill"
+
+
 def parse_profile(data: object, path: str) -> CostModel:
     """A profile that was fitted to recordings, from decoded JSON.
 
@@ -105,15 +132,27 @@ def parse_profile(data: object, path: str) -> CostModel:
         raise ConfigError(path, "must be an object")
     knee = data.get("knee")
     if not (isinstance(knee, list) and len(knee) == 3 and all(map(_is_natural, knee)) and knee[2]):
-        raise ConfigError(f"{path}: knee", f"{shown(knee)} is not allowed, must be three integers from 0, the last from 1")
-    values = {key: data.get(key) for key in COEFFICIENTS}
+        raise ConfigError(f"{path}: knee", f"{shown(knee)} is not allowed, must be [us, us, tokens], integers from 0")
+    values: dict[str, Any] = {key: data.get(key) for key in COEFFICIENTS}
     for key, value in values.items():
         if not _is_natural(value):
             raise ConfigError(f"{path}: {key}", f"{shown(value)} is not allowed, must be an integer from 0")
     for key in ("name", "device"):
         if not isinstance(data.get(key), str):
             raise ConfigError(f"{path}: {key}", f"{shown(data.get(key))} is not allowed, must be a string")
-    return CostModel(data["name"], data["device"], knee=(knee[0], knee[1], knee[2]), **values)
+    errors = tuple(_fit_error(kind, fields, path) for kind, fields in dict(data.get("errors", {})).items())
+    return CostModel(data["name"], data["device"], knee=(knee[0], knee[1], knee[2]), errors=errors, **values)
+
+
+def _fit_error(kind: str, fields: object, path: str) -> FitError:
+    names = FitError._fields[1:]
+    if (
+        not isinstance(fields, dict)
+        or set(fields) != {*names}
+        or not all(type(item) is int for item in fields.values())
+    ):
+        raise ConfigError(f"{path}: errors.{kind}", f"must be an object of the integers {', '.join(names)}")
+    return FitError(kind, **fields)
 
 
 def _is_natural(value: object) -> bool:
@@ -194,7 +233,6 @@ _MODELS = (
         kp=_millionths(9320),
     ),
 )
-
 
 
 def _fitted() -> list[CostModel]:

@@ -24,13 +24,16 @@ from scripts.serve import Server
 ROOT = Path(__file__).resolve().parent.parent
 SIM = ROOT / "sim"
 SOURCES = sorted([ROOT / "build.py", *(ROOT / "scripts").glob("*.py"), *SIM.rglob("*.py")])
-LOCKS = ("requirements.txt", "requirements-node.txt", "package.json", "package-lock.json")
+LOCKS = (
+    *("requirements.txt", "requirements-node.txt", "requirements-hardware.txt", "requirements-vllm-cpu.txt"),
+    *("package.json", "package-lock.json"),
+)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
 MODULE_LINES = 400
 FUNCTION_LINES = 40
 
-NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "exporters")
+NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "recordings", "exporters")
 """Parts of `sim` that the page never loads: they talk to a terminal, to files or to hardware."""
 
 BROWSER_IMPORTS = {
@@ -89,7 +92,8 @@ def test_requirements_are_exact(name):
 
 
 def test_what_pyproject_asks_for_is_pinned():
-    pinned = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE))
+    texts = [(ROOT / name).read_text("utf-8") for name in ("requirements.txt", "requirements-hardware.txt")]
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", "\n".join(texts), re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     asked = {name for group in project["optional-dependencies"].values() for name in group}
     assert asked
@@ -218,7 +222,10 @@ def imports(path: Path) -> Iterator[str]:
             yield "." * node.level + (node.module or "")
 
 
-@pytest.mark.parametrize("name", [name for name in SIM_MODULES if not name.startswith(("sim.hardware", "sim.sweep"))])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in SIM_MODULES if not name.startswith(("sim.hardware", "sim.sweep", "sim.recordings.calibrate"))],
+)
 def test_simulator_needs_only_the_standard_library(name):
     outside = {module for module in imports(SIM_MODULES[name]) if not module.startswith(".")}
     assert {module.split(".")[0] for module in outside} - sys.stdlib_module_names - {"sim"} == set()

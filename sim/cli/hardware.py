@@ -5,20 +5,17 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..cost import COEFFICIENTS, CostModel
+from ..cost import COEFFICIENTS, CostModel, FitError
 from ..errors import ConfigError
 from ..hardware.order import Order
 from ..hardware.record import record as record_scenarios
-from ..hardware.scenarios import SITE_SCENARIOS
 from ..parameter import shown
 from ..recordings.check import read_recording
+from ..recordings.scenarios import SITE_SCENARIOS
 from ..scenario import Scenario, parse_scenario
 from .documents import read_values
-
-if TYPE_CHECKING:
-    from ..recordings.calibrate import Error
 
 SITE = "site"
 
@@ -66,7 +63,7 @@ def calibrate(options: argparse.Namespace) -> None:
         Path(options.output).write_text(text + "\n", encoding="utf-8", newline="")
 
 
-def _error_table(model: CostModel, errors: Sequence["Error"]) -> str:
+def _error_table(model: CostModel, errors: Sequence[FitError]) -> str:
     """The profile and its errors as text."""
     base, per_knee, knee = model.knee
     coefficients = ", ".join(f"{key} {getattr(model, key)}" for key in COEFFICIENTS)

@@ -9,7 +9,6 @@ from typing import NoReturn
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
 from ..hardware.order import Order
-from ..hardware.scenarios import SITE_SCENARIOS
 from ..hardware.shapes import SHAPES
 from ..importers import FORMATS
 from ..importers.select import UNITS
@@ -17,6 +16,7 @@ from ..metrics import Objectives
 from ..parameter import Parameter, shown
 from ..parameters import CONFIG, ONESTEP, REQUEST
 from ..recordings.recording import BACKENDS, DEVICES
+from ..recordings.scenarios import SITE_SCENARIOS
 
 WIDTH = 79
 GOODPUT = "--goodput"
@@ -284,8 +284,8 @@ def _add_record(commands: "Commands[Parser]") -> None:
         ("threads", "threads on a CPU"),
     ):
         default = getattr(defaults, name)
-        text = f"{text} (default {default})"
-        command.add_argument(f"--{name}", type=positive, default=default, metavar="N", help=text)
+        help_text = f"{text} (default {default})"
+        command.add_argument(f"--{name}", type=positive, default=default, metavar="N", help=help_text)
     command.add_argument("-o", "--output", required=True, metavar="OUT", help="a file; for several scenarios a folder")
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="see below")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .plan import Work
 from .shapes import Shape
@@ -20,7 +20,7 @@ class Batch:
     """
 
     def __init__(self, work: Sequence[Work], block_size: int, device: str) -> None:
-        self.work, self.device = work, device
+        self.work, self.block_size, self.device = work, block_size, device
         self.slots_of = [_slots(item.blocks, item.start + item.n, block_size) for item in work]
         new = [slot for item, slots in zip(work, self.slots_of, strict=True) for slot in slots[item.start :]]
         self.slots = torch.tensor(new, device=device)
@@ -74,7 +74,7 @@ class Reference:
         for item, row, slots, mask in lines:
             keys, values = (part.transpose(0, 1)[None] for part in pool[slots].unbind(1))
             mine = queries[row : row + item.n].transpose(0, 1)[None]
-            found = F.scaled_dot_product_attention(mine, keys, values, attn_mask=mask, enable_gqa=True)
+            found = functional.scaled_dot_product_attention(mine, keys, values, attn_mask=mask, enable_gqa=True)
             out[row : row + item.n] = found[0].transpose(0, 1)
         return out
 

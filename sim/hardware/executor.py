@@ -81,7 +81,7 @@ class Executor:
         wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
         device = int(events[0].elapsed_time(events[1]) * 1_000_000) if events else None
         if self.is_proof and not bool(torch.isfinite(logits).all()):
-            raise ArithmeticError(f"step {planned.index}: a logit is no number, so unwritten keys or values were read")
+            raise ArithmeticError(f"step {planned.step}: a logit is no number, so unwritten keys or values were read")
         sampled = {item.request_id: token for item, token in zip(planned.work, found, strict=True) if item.samples}
         for request_id, token in sampled.items():
             self.tokens[request_id].append(token)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .shapes import EPSILON, Shape
 
@@ -67,15 +67,15 @@ class Model:
         cos, sin = self.cos[positions], self.sin[positions]
         hidden = self.embedding[ids]
         for layer, (qkv, out, gate_up, down) in enumerate(self.layers):
-            states = F.linear(self._normed(hidden), qkv).view(len(ids), -1, shape.head_dim)
+            states = functional.linear(self._normed(hidden), qkv).view(len(ids), -1, shape.head_dim)
             self._rotate(states[:, : shape.heads + shape.kv_heads], cos, sin)
-            hidden = hidden + F.linear(attend(layer, states), out)
-            gate, up = F.linear(self._normed(hidden), gate_up).chunk(2, dim=-1)
-            hidden = hidden + F.linear(F.silu(gate) * up, down)
-        return F.linear(self._normed(hidden[rows]), self.head)
+            hidden = hidden + functional.linear(attend(layer, states), out)
+            gate, up = functional.linear(self._normed(hidden), gate_up).chunk(2, dim=-1)
+            hidden = hidden + functional.linear(functional.silu(gate) * up, down)
+        return functional.linear(self._normed(hidden[rows]), self.head)
 
     def _normed(self, hidden: torch.Tensor) -> torch.Tensor:
-        return F.rms_norm(hidden, (self.shape.hidden,), self.norm, EPSILON)
+        return functional.rms_norm(hidden, (self.shape.hidden,), self.norm, EPSILON)
 
     @staticmethod
     def _rotate(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> None:
@@ -111,7 +111,7 @@ def reference_tokens(model: Model, prompt: list[int], count: int) -> list[int]:
         queries, keys, values = (
             part.transpose(0, 1)[None] for part in states.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=1)
         )
-        found = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, enable_gqa=True)
+        found = functional.scaled_dot_product_attention(queries, keys, values, is_causal=True, enable_gqa=True)
         return found[0].transpose(0, 1).reshape(states.shape[0], -1)
 
     with torch.inference_mode():

@@ -1,8 +1,8 @@
 """What an executor is told to do: a trace of the simulator as work on tokens and physical blocks."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple
 
 from ..errors import ConfigError
 from ..parameter import shown
@@ -11,7 +11,8 @@ from ..scenario import Scenario
 from ..trace import Trace
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Work:
     """What a step does for one request.
 
     Args:
@@ -29,10 +30,11 @@ class Work(NamedTuple):
     blocks: tuple[int, ...]
 
 
-class PlannedStep(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
     """One step: its number, its work in scheduling order, and the blocks that begin with nothing in them."""
 
-    index: int
+    step: int
     work: tuple[Work, ...]
     empty_blocks: tuple[int, ...]
 
@@ -91,5 +93,5 @@ def _ids(request_id: str, prefix: Sequence[tuple[str, int]], length: int, vocab:
 
 
 def _random_ids(seed: str, count: int, vocab: int) -> list[int]:
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - no secret
     return [random.randrange(2, vocab) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Records a scenario with the torch executor: the simulator's plan on a model, timed, and proved to be computed right."""
+"""Records a scenario with the torch executor: the simulator's plan on a model, timed, and proved to be right."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from ..trace import Trace
 from .attention import Attention, Reference
 from .executor import Executor, StepTimes
 from .model import Model, reference_tokens
-from .plan import PlannedStep, check_executable, planned, prompt_ids
 from .order import Order, head
+from .plan import PlannedStep, check_executable, planned, prompt_ids
 from .shapes import Shape
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -16,6 +16,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..config import Config
 from ..errors import ConfigError
 from ..parameter import shown
 from ..recordings.recording import RecordedStep, Recording
@@ -180,7 +181,7 @@ class VllmRecorder:
         known = EngineArgs.__dataclass_fields__
         settings = {key: getattr(config, key) for key in PASSED_ON}
         for key in [key for key in settings if key not in known]:
-            if settings.pop(key) != type(config)().__getattribute__(key):
+            if settings.pop(key) != getattr(Config(), key):
                 raise ConfigError(f"config.{key}", f"vLLM {vllm.__version__} has no such setting")
         return {
             **settings,
@@ -220,12 +221,23 @@ def export(model: Model, folder: Path, max_positions: int) -> None:
     """Write the weights as a model that vLLM can load."""
     shape = model.shape
     config = {
-        **{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu"},
-        **{"vocab_size": shape.vocab, "hidden_size": shape.hidden, "intermediate_size": shape.ffn},
-        **{"num_hidden_layers": shape.layers, "num_attention_heads": shape.heads, "head_dim": shape.head_dim},
-        **{"num_key_value_heads": shape.kv_heads, "max_position_embeddings": max_positions, "rms_norm_eps": EPSILON},
-        **{"rope_theta": float(shape.theta), "tie_word_embeddings": False, "torch_dtype": str(model.dtype)[6:]},
-        **{"bos_token_id": 0, "eos_token_id": 1},
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "vocab_size": shape.vocab,
+        "hidden_size": shape.hidden,
+        "intermediate_size": shape.ffn,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "head_dim": shape.head_dim,
+        "num_key_value_heads": shape.kv_heads,
+        "max_position_embeddings": max_positions,
+        "rms_norm_eps": EPSILON,
+        "rope_theta": float(shape.theta),
+        "tie_word_embeddings": False,
+        "torch_dtype": str(model.dtype)[6:],
+        "bos_token_id": 0,
+        "eos_token_id": 1,
     }
     (folder / "config.json").write_text(json.dumps(config))
     tensors = {name: tensor.contiguous().clone() for name, tensor in model.tensors()}

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..cost import SHIFT, CostModel, sums
+from ..cost import KINDS, SHIFT, CostModel, FitError, kind_of, sums
 from ..errors import ConfigError
 from .recording import Recording
 
 Floats = npt.NDArray[np.float64]
-KINDS = ("decode", "prefill", "mixed")
 KNEES = tuple(1 << power for power in range(11))
 FEWEST_STEPS = 12
 SAME = ("backend", "device", "model", "versions")
@@ -31,26 +30,8 @@ class Sample(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Whether all of its requests have one token, none has, or both kinds are there."""
-        singles = sum(n == 1 for _, n in self.batch)
-        return "decode" if singles == len(self.batch) else "mixed" if singles else "prefill"
-
-
-class Error(NamedTuple):
-    """How far a model is off on steps of one kind, in thousandths of the measured time.
-
-    Args:
-        kind: of the steps.
-        steps: how many there are.
-        mean, worst: of the absolute error on the steps of the fit.
-        left_out: the mean where each recording is predicted from the others; -1 where there is only one.
-    """
-
-    kind: str
-    steps: int
-    mean: int
-    worst: int
-    left_out: int
+        """That of its batch."""
+        return kind_of(self.batch)
 
 
 def samples_of(recordings: Sequence[Recording]) -> list[Sample]:
@@ -65,7 +46,7 @@ def samples_of(recordings: Sequence[Recording]) -> list[Sample]:
                 problem = f"{key} is not that of {recordings[0].file_name}, a fit needs recordings of one kind"
                 raise ConfigError(recording.file_name, problem)
     found = [
-        Sample(index, step.batch, step.spread_us()[2])
+        Sample(index, step.batch, step.spread_us().median)
         for index, recording in enumerate(recordings)
         for step in recording.steps
         if step.plan
@@ -103,7 +84,7 @@ def fit(name: str, device: str, samples: Sequence[Sample]) -> CostModel:
 
 
 def _not_negative(matrix: Floats) -> Floats:
-    """Least squares to a vector of ones; of columns whose coefficient is negative, the worst is left out, repeatedly."""
+    """Least squares to a vector of ones; while a coefficient is negative, the most negative one is left out."""
     used = list(range(matrix.shape[1]))
     found = np.zeros(matrix.shape[1])
     while used:
@@ -117,7 +98,7 @@ def _not_negative(matrix: Floats) -> Floats:
     return found
 
 
-def errors_of(model: CostModel, samples: Sequence[Sample]) -> list[Error]:
+def errors_of(model: CostModel, samples: Sequence[Sample]) -> list[FitError]:
     """How far `model` is off on the samples that it was fitted to, and how far such models are off on what is new."""
     here = [_permille(model, sample) for sample in samples]
     beyond: dict[int, CostModel] = {}
@@ -130,7 +111,7 @@ def errors_of(model: CostModel, samples: Sequence[Sample]) -> list[Error]:
         mine = [error for error, sample in zip(here, samples, strict=True) if sample.kind == kind]
         new = [_permille(beyond[sample.recording], sample) for sample in samples if beyond and sample.kind == kind]
         if mine:
-            errors.append(Error(kind, len(mine), _mean(mine), max(mine), _mean(new) if new else -1))
+            errors.append(FitError(kind, len(mine), _mean(mine), max(mine), _mean(new) if new else -1))
     return errors
 
 
@@ -142,14 +123,14 @@ def _mean(values: Sequence[int]) -> int:
     return (2 * sum(values) + len(values)) // (2 * len(values))
 
 
-def profile(model: CostModel, errors: Sequence[Error], recordings: Sequence[Recording]) -> dict[str, Any]:
+def profile(model: CostModel, errors: Sequence[FitError], recordings: Sequence[Recording]) -> dict[str, Any]:
     """The profile as JSON, as `cost.parse_profile` takes it."""
     return {
         "name": model.name,
         "device": model.device,
         "knee": list(model.knee),
         **{key: getattr(model, key) for key in ("kv", "q", "kv_mixed", "kp")},
-        "errors": {error.kind: error._asdict() for error in errors},
+        "errors": {error.kind: dict(zip(FitError._fields[1:], error[1:], strict=True)) for error in errors},
         "fitted_to": [recording.file_name for recording in recordings],
     }
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError
 from ..parameter import shown
+from ..spread import Spread, spread_us
 
 FORMAT = "batchloom recording 1"
 BACKENDS = ("torch", "vllm")
@@ -40,7 +41,6 @@ STEP: dict[str, type] = {
     "sampled": dict,
     "ns": dict,
 }
-SPREAD = ("min", "q1", "median", "q3", "max")
 
 
 class RecordedStep(NamedTuple):
@@ -64,11 +64,9 @@ class RecordedStep(NamedTuple):
     sampled: Mapping[str, int]
     ns: Mapping[str, Sequence[int]]
 
-    def spread_us(self, clock: str = "wall") -> tuple[int, ...]:
-        """Smallest, first quartile, median, third quartile and largest time in us, by nearest rank."""
-        ordered = sorted(self.ns[clock])
-        last = len(ordered) - 1
-        return tuple((ordered[(place * last + 2) // 4] + 500) // 1000 for place in range(len(SPREAD)))
+    def spread_us(self, clock: str = "wall") -> Spread:
+        """The spread of its times by one clock."""
+        return spread_us(self.ns[clock])
 
     @property
     def batch(self) -> list[tuple[int, int]]:

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from sim.errors import ConfigError
 from sim.figures import FIGURES
 from sim.figures.html import element, escape
+from sim.figures.recorded import BACKENDS as RECORDED_BACKENDS
+from sim.figures.recorded import NAMES as RECORDED_NAMES
 from sim.figures.schedules import SCHEDULES
 from sim.figures.starvation import PRESETS as STARVATION_PRESETS
 from sim.figures.words import Words
@@ -303,6 +305,8 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["starvation"].render(FIGURES["starvation"].check(group), words)
         for density, budget in ((24, "512"), (24, "2048"), (1, "2048")):
             FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)
+        for recording, backend, step in itertools.product(RECORDED_NAMES, RECORDED_BACKENDS, range(0, 20, 3)):
+            FIGURES["hardware"].render({"recording": recording, "backend": backend, "step": step}, words)
         for schedule in SCHEDULES:
             limits = [_extremes(parameter) for parameter in schedule.controls]
             for chosen in itertools.product(*limits, range(schedule.steps)):

@@ -40,16 +40,23 @@ SIX_STEPS: Document = {
 PREEMPTION: Document = {
     "name": "preemption",
     "config": {
-        **{"max_num_batched_tokens": 80, "max_num_seqs": 4, "max_model_len": 128},
-        **{"block_size": 32, "num_gpu_blocks": 7},
+        "max_num_batched_tokens": 80,
+        "max_num_seqs": 4,
+        "max_model_len": 128,
+        "block_size": 32,
+        "num_gpu_blocks": 7,
     },
     "requests": [_request("A", 0, 92, 9), _request("B", 0, 60, 9), _request("C", 2, 20, 5)],
 }
 PREFIX_CACHE: Document = {
     "name": "prefix-cache",
     "config": {
-        **{"max_num_batched_tokens": 96, "max_num_seqs": 4, "max_model_len": 128, "enable_prefix_caching": True},
-        **{"block_size": 32, "num_gpu_blocks": 13},
+        "max_num_batched_tokens": 96,
+        "max_num_seqs": 4,
+        "max_model_len": 128,
+        "enable_prefix_caching": True,
+        "block_size": 32,
+        "num_gpu_blocks": 13,
     },
     "requests": [
         _request("A", 0, 96, 4, prefix=[["system", 64], ["question", 32]]),
