@@ -235,14 +235,13 @@ def _first_token(found: Recorded, bars: Sequence[Bar]) -> int:
 def _trust(found: Recorded, bars: Sequence[Bar], model: CostModel | None, words: Words) -> str:
     """Where the numbers come from, and how far the fitted model is off."""
     head = found.head
-    device, parameters = head["device"], head["model"]["parameters"]
+    device = head["device"]
     values = {
         "device": device["name"],
         "threads": device.get("threads", 0),
         "torch": head["versions"]["torch"],
         "vllm": head["versions"].get("vllm", ""),
-        "millions": percent((parameters + 50_000) // 100_000).lstrip("+"),
-        "wan": parameters // 10_000,
+        "parameters": f"{head['model']['parameters']:,}",
         "dtype": head["model"]["dtype"],
         "repeats": head["repeats"],
         "dropped": head["dropped"],

@@ -8,7 +8,6 @@ from .charts import ceiling
 from .html import element, escape
 from .moments import Moment
 from .svg import Grid, cells, inner_marks, lane
-from .timeline import colour
 
 COLUMN, LEFT = 44, 52
 CELL, PER_ROW, MOST_CELLS = 10, 4, 32
@@ -144,7 +143,7 @@ def _stack(bar: Bar, most: int) -> str:
 
 def _piece(step: int, moment: Moment) -> dict[str, object]:
     return {
-        "class": f"piece {colour(moment)}",
+        "class": "piece",
         "data-step": step,
         "data-request": moment.request_id,
         "data-tokens": moment.got,
