@@ -29,6 +29,7 @@ from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
+from sim.importers import FORMATS
 from sim.parameters import CONFIG, by_name
 from sim.recordings.recording import DEVICES
 
@@ -164,6 +165,7 @@ class Pages:
             self._write_embeds(language)
             edit = page | {"root": "../../../", "scenario": EDITED_SCENARIO}
             self._write(f"{language}/sandbox/scheduler/index.html", "scheduler.html", **edit)
+            self._write(f"{language}/sandbox/import/index.html", "import.html", formats=tuple(FORMATS), **edit)
         self._write("404.html", "404.html", icon=_data_address(SITE / "assets" / "icon.svg"))
         if self.base:
             for name in ABSOLUTE:

@@ -12,7 +12,9 @@ from typing import Any
 from .engine import simulate
 from .errors import ConfigError
 from .figures import FIGURES
+from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
+from .figures.imports import import_file
 from .figures.words import Words
 from .onestep import onestep
 from .parameters import ONESTEP, shown
@@ -31,17 +33,21 @@ def _load_words(language: str) -> Words:
 WORDS = {language: _load_words(language) for language in LANGUAGES}
 
 
-def handle(text: str) -> str:
+def handle(text: str, data: Any = None) -> str:
     """Answer one question. Never raises: the worker must outlive a bad one.
 
     Args:
         text: JSON, an object with the key `do` and what that needs.
+        data: the bytes of a file that the question is about; from the page a `Uint8Array`.
 
     Returns:
         JSON, `{"result": ...}` or `{"error": one line}`.
     """
     try:
-        answer = {"result": _answer(json.loads(text))}
+        question = json.loads(text)
+        if data is not None:
+            question["data"] = data.to_bytes() if hasattr(data, "to_bytes") else bytes(data)
+        answer = {"result": _answer(question)}
     except ConfigError as error:
         answer = {"error": _one_line(str(error))}
     except Exception as error:  # noqa: BLE001 - a defect in one figure must not take the others with it
@@ -89,11 +95,22 @@ def _edit_sample(question: Mapping[str, Any]) -> list[str]:
     return draw_recordings(question["source"], question["recordings"], WORDS[question["language"]])
 
 
+def _import(question: Mapping[str, Any]) -> dict[str, Any]:
+    return import_file(question, WORDS[question["language"]])
+
+
+def _beside(question: Mapping[str, Any]) -> str:
+    scenario = parse_scenario(question.get("scenario"))
+    return draw_beside(scenario, question["series"], WORDS[question["language"]])
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
     "explain": _explain,
     "onestep": _onestep,
+    "import": _import,
+    "beside": _beside,
     "edit": _edit,
     "edit-sample": _edit_sample,
 }

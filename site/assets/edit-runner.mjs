@@ -1,4 +1,4 @@
-// Asks the worker of edits, and ends it when it does not answer in time; the next question has a new one.
+// Asks the worker for what may take long, and ends it when it does not answer in time; the next question has a new one.
 
 /** The worker was ended, by the time limit or by hand. */
 export class Stopped extends Error {}
@@ -31,15 +31,15 @@ export class Runner {
     });
   }
 
-  /** The answer, `{result}` or `{error}`; after `seconds` the worker is ended. The start does not count. */
-  async ask(message, seconds) {
+  /** The answer, `{result}` or `{error}`; after `seconds` the worker is ended. The start does not count. `bytes` are a file. */
+  async ask(message, seconds, bytes) {
     await this.start();
     const id = this.#next++;
     const timer = setTimeout(() => this.stop(new Stopped("time")), seconds * 1000);
     try {
       return await new Promise((resolve, reject) => {
         this.#open.set(id, { resolve, reject });
-        this.#worker.postMessage({ id, text: JSON.stringify(message) });
+        this.#worker.postMessage({ id, text: JSON.stringify(message), bytes });
       });
     } finally {
       clearTimeout(timer);

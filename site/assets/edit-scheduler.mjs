@@ -2,22 +2,12 @@
 // Python decides and draws; here is what a hand does, how long it may take, and how it stands.
 
 import { openEditor } from "./edit-code.mjs";
+import { fill, say } from "./edit-fill.mjs";
 import { Failed, Runner, Stopped } from "./edit-runner.mjs";
 
 const SOURCE = new URL("scheduler.py", import.meta.url);
 const SAMPLE = new URL("recorded-sample.json", import.meta.url);
 const AT_ONCE = 10; // recorded traces in a question: each question has the whole time limit
-
-const patterns = new WeakMap(); // text nodes as the page came with them, with their {slots}
-
-/** Fills the `{slots}` in the texts of an element. */
-function fill(element, values) {
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (!patterns.has(node)) patterns.set(node, node.data);
-    node.data = patterns.get(node).replace(/\{(\w+)\}/g, (slot, name) => values[name] ?? slot);
-  }
-}
 
 async function load(address, kind) {
   const response = await fetch(address);
@@ -119,14 +109,8 @@ export class SchedulerEditor extends HTMLElement {
     if (!busy) this.querySelector("progress").hidden = true;
   }
 
-  #say(id, values = {}) {
-    for (const element of this.querySelectorAll("form [data-say]")) {
-      element.hidden = element.dataset.say !== id;
-      if (element.hidden) continue;
-      fill(element, values);
-      const slot = element.querySelector("[data-slot]");
-      if (slot) slot.textContent = values.reason;
-    }
+  #say(id, values) {
+    say(this.querySelectorAll("form [data-say]"), id, values);
   }
 
   #show({ html, line, diff, state }) {

@@ -1,0 +1,136 @@
+// <import-panel>: a file of another tool becomes a scenario. Python reads it, in a worker; nothing leaves the browser.
+// What brings a configuration and what brings requests are put together; measured series are drawn beside the run.
+// Each time the scenario changes, the event `scenario` carries `{scenario, series}`.
+
+import { fill, say } from "./edit-fill.mjs";
+import { Runner, Stopped } from "./edit-runner.mjs";
+
+const MOST_BYTES = 64 << 20;
+const MANY = 2000; // requests: more are not drawn without asking
+const TAKE = 500;
+const SECONDS = 60;
+
+export class ImportPanel extends HTMLElement {
+  #runner = new Runner();
+  #file = null; // what was handed in last: {bytes, name, cut}
+  #run = 0;
+  #config = null;
+  #requests = [];
+  #series = {};
+
+  connectedCallback() {
+    const { form } = this;
+    form.elements.file.addEventListener("change", () => this.#choose(form.elements.file.files[0]));
+    form.addEventListener("submit", (event) => { event.preventDefault(); this.#paste(); });
+    for (const name of ["format", "unit"]) form.elements[name].addEventListener("change", () => this.read());
+    for (const button of this.querySelectorAll("[data-take]")) {
+      button.addEventListener("click", () => this.read({ take: button.dataset.take }));
+    }
+    this.addEventListener("dragover", (event) => { event.preventDefault(); this.toggleAttribute("data-over", true); });
+    this.addEventListener("dragleave", () => this.removeAttribute("data-over"));
+    this.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.removeAttribute("data-over");
+      const [file] = event.dataTransfer.files;
+      if (file) return this.#choose(file);
+      this.form.elements.paste.value = event.dataTransfer.getData("text/plain");
+      this.#paste();
+    });
+    this.dataset.state = "ready";
+  }
+
+  disconnectedCallback() {
+    this.#runner.stop();
+  }
+
+  get form() { return this.querySelector("form"); }
+
+  /** The scenario as it stands. */
+  get scenario() {
+    return { name: this.#file?.name ?? "import", config: this.#config ?? {}, requests: this.#requests };
+  }
+
+  async #choose(file) {
+    if (!file) return;
+    const bytes = new Uint8Array(await file.slice(0, MOST_BYTES).arrayBuffer());
+    this.#file = { bytes, name: file.name.replace(/\.[^.]*$/, ""), cut: file.size > MOST_BYTES };
+    await this.read();
+  }
+
+  async #paste() {
+    this.#file = { bytes: new TextEncoder().encode(this.form.elements.paste.value), name: undefined, cut: false };
+    await this.read();
+  }
+
+  /** Reads what was handed in. `take` is `rows`, `sample` or `all`; without it, many requests are offered, not taken. */
+  async read({ take } = {}) {
+    if (!this.#file) return;
+    const run = ++this.#run;
+    const { bytes, name, cut } = this.#file;
+    const { format, unit } = this.form.elements;
+    this.dataset.state = "busy";
+    this.#say("reading");
+    this.querySelector("[data-cut]").hidden = !cut;
+    fill(this.querySelector("[data-cut]"), { size: MOST_BYTES >> 20 });
+    const { language } = document.documentElement.dataset;
+    const message = { do: "import", format: format.value, unit: unit.value, name, language };
+    if (take !== undefined && take !== "all") message[take] = TAKE;
+    try {
+      const { error, result } = await this.#runner.ask(message, SECONDS, bytes);
+      if (run !== this.#run) return;
+      if (error !== undefined) return this.#refuse(error);
+      await this.#show(result, take, run);
+    } catch (error) {
+      if (run === this.#run) this.#stopped(error);
+    }
+  }
+
+  #say(id, values) {
+    say(this.querySelectorAll("[data-say]"), id, values);
+  }
+
+  #refuse(reason) {
+    this.dataset.state = "refused";
+    this.#say("refused", { reason });
+  }
+
+  #stopped(error) {
+    this.dataset.state = "stopped";
+    this.#say(error instanceof Stopped ? "stopped" : "failed", { reason: error.message });
+  }
+
+  async #show({ scenario, html, requests }, take, run) {
+    this.querySelector("[data-account]").innerHTML = html;
+    const offer = this.querySelector("[data-offer]");
+    offer.hidden = requests <= MANY || take !== undefined;
+    fill(offer.querySelector("p"), { n: requests });
+    this.#say("done", { name: scenario.name });
+    if (!offer.hidden) {
+      this.dataset.state = "offer";
+      return;
+    }
+    // A configuration alone joins the requests that are here, and requests join the configuration.
+    if (requests) this.#requests = scenario.requests;
+    if (!requests || !this.#config) this.#config = scenario.config;
+    if (Object.keys(scenario.imported.series).length) this.#series = scenario.imported.series;
+    const details = this.querySelector("[data-scenario]");
+    details.hidden = false;
+    details.querySelector("pre").textContent = JSON.stringify(this.scenario, null, 1);
+    this.dispatchEvent(new CustomEvent("scenario", { detail: { scenario: this.scenario, series: this.#series }, bubbles: true }));
+    await this.#beside(run);
+  }
+
+  async #beside(run) {
+    const { language } = document.documentElement.dataset;
+    const question = { do: "beside", scenario: this.scenario, series: this.#series, language };
+    const { error, result } = await this.#runner.ask(question, SECONDS);
+    if (run !== this.#run) return;
+    if (error !== undefined) return this.#refuse(error);
+    const section = this.querySelector("[data-beside]");
+    section.hidden = result === "";
+    section.querySelector("div").innerHTML = result;
+    this.dataset.state = "current";
+  }
+}
+
+customElements.define("import-panel", ImportPanel);

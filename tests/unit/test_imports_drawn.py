@@ -1,0 +1,73 @@
+"""What an import looks like: the account, the offer's numbers, and measured beside simulated."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from sim.figures.beside import MOST_POINTS, draw_beside
+from sim.figures.imports import import_file
+from sim.figures.words import Words
+from sim.page import handle
+from sim.scenario import parse_scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMED = {"requests": [{"id": "A", "arrival_us": 0, "prompt_tokens": 900, "output_tokens": 700}]}
+STEPS = {"requests": [{"id": "A", "prompt_tokens": 9, "output_tokens": 7}]}
+SERIES = {"num_requests_running": [[0, 3], [5_000_000, 4]], "kv_cache_usage_perc": [[0, 0.25]]}
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def words(request) -> Words:
+    with (ROOT / "site" / "locales" / f"{request.param}.po").open("rb") as file:
+        return Words(request.param, {str(item.id): str(item.string) for item in read_po(file) if item.id})
+
+
+def test_the_account(words):
+    rows = "5,5,7,w\n" + "x,5,7,w\n" * 25
+    data = f"Timestamp,Request tokens,Response tokens,who\n{rows}".encode()
+    found = import_file({"format": "auto", "data": data, "name": "mine"}, words)
+    assert (found["requests"], found["unit"], found["scenario"]["name"]) == (1, "s", "mine")
+    assert found["html"].count("<li>") == 20 + 1 + 1
+    assert words.html("import.more", n=5) in found["html"]
+    assert 'data-list="unknown"><h3>' in found["html"]
+
+
+def test_markup_in_a_file_stays_text(words):
+    data = b'vllm serve M "<img src=x>" --<b>x</b> --max-num-seqs "<i>"'
+    html = import_file({"format": "serve-command", "data": data}, words)["html"]
+    assert not re.search(r"<(img|i|b)>? ?(src|x)", html)
+    assert "&lt;img src=x&gt;" in html
+
+
+def test_measured_and_simulated(words):
+    html = draw_beside(parse_scenario(TIMED), SERIES, words)
+    assert html.count("<figure") == 3
+    assert [html.count(f'class="beside-{name}"') for name in ("measured", "simulated")] == [2, 3]
+    points = re.findall(r'beside-simulated" d="M([^"]+)"', html)
+    assert all(len(path.split("L")) <= MOST_POINTS for path in points)
+    assert words.html("import.steps") in draw_beside(parse_scenario(STEPS), SERIES, words)
+    assert draw_beside(parse_scenario({"requests": []}), {}, words) == ""
+
+
+def test_several_engines_are_several_lines(words):
+    series = {f'num_requests_waiting{{engine="{n}"}}': [[0, n], [1, 0]] for n in range(3)}
+    html = draw_beside(parse_scenario({"requests": []}), series, words)
+    assert html.count('class="beside-measured"') == 3
+
+
+def test_every_word_is_there_and_used(words):
+    sources = "".join((ROOT / "sim" / "figures" / f"{name}.py").read_text("utf-8") for name in ("imports", "beside"))
+    used = set(re.findall(r'"(import\.[\w.]*\w)"', sources))
+    used |= {f"import.{name}" for name in ("removed", "unknown", "peak.measured", "peak.simulated")}
+    used |= {f"import.chart.{name}" for name in ("running", "waiting", "kv")}
+    assert {name for name in words._messages if name.startswith("import.")} == used
+
+
+def test_through_the_page():
+    question = {"do": "import", "format": "auto", "language": "en"}
+    # A checkout has no catalogue: what is refused before words are needed is told all the same.
+    answer = json.loads(handle(json.dumps(question), b"\x1f\x8b"))
+    assert answer == {"error": "1: is not text but a gzip file, unpack it first"}
