@@ -36,7 +36,7 @@ export async function openEditor(host, text, label, onChange) {
     basicSetup,
     python(),
     EditorState.tabSize.of(4),
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     EditorView.updateListener.of((update) => update.docChanged && onChange()),
   ];
   const view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent, root });
