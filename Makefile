@@ -8,10 +8,10 @@ RUN = .venv/bin/python
 SETUP = @sh scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build serve lint test bench oracle mutation clean
+.PHONY: help setup build serve lint test bench oracle mutation hardware recordgpu clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## put all that the build needs into .venv and node_modules, once
 	$(SETUP) packages node
@@ -40,6 +40,12 @@ oracle: setup ## compare N=5000 random scenarios from SEED=0 on with the real sc
 
 mutation: setup ## take rules of the simulator away, one at a time, and show which recorded traces notice
 	@$(RUN) tests/mutation/check.py
+
+hardware: ## test the executor and its kernel in the Python of HARDWARE_PYTHON=, which has torch
+	@TRITON_INTERPRET=$(if $(GPU),0,1) $(or $(HARDWARE_PYTHON),python3) -m pytest tests/unit/test_hardware.py
+
+recordgpu: ## record the whole plan on one GPU in under five minutes into OUT=recordings-gpu, part by part
+	@$(or $(HARDWARE_PYTHON),python3) scripts/record_gpu.py --output "$(or $(OUT),recordings-gpu)" $(FLAGS)
 
 clean: ## remove all that was made here
 	rm -rf .venv node_modules dist .setup.log .hypothesis .mypy_cache .pytest_cache .ruff_cache oracle/.venv oracle/report.json

@@ -238,6 +238,8 @@ _MODELS = (
 def _fitted() -> list[CostModel]:
     """The profiles of `sim/profiles`, fitted to the project's own recordings."""
     folder = resources.files("sim") / "profiles"
+    if not folder.is_dir():
+        return []
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
     return [parse_profile(json.loads(file.read_text("utf-8")), file.name) for file in files]
 

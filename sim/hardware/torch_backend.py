@@ -47,12 +47,14 @@ class TorchRecorder:
             ConfigError: it cannot be executed, or a token is wrong.
         """
         trace = _trace(scenario)
-        runs = [self._run(scenario, trace)[1] for _ in range(self.order.dropped + self.order.repeats)]
+        every = [self._run(scenario, trace) for _ in range(self.order.dropped + self.order.repeats)]
+        runs = [times for _, times in every[self.order.dropped :]]
+        tokens = every[-1][0]
         proof: dict[str, Any] = {"tokens": 0, "against": "nothing: only float32 is exact"}
-        tokens, _ = self._run(scenario, trace, is_proof=self.order.dtype == "float32")
         if self.order.dtype == "float32":
+            tokens, _ = self._run(scenario, trace, is_proof=True)
             proof = {"tokens": check_tokens(self.model, scenario, tokens), "against": PROOF}
-        steps = self._steps(trace, scenario, tokens, runs[self.order.dropped :])
+        steps = self._steps(trace, scenario, tokens, runs)
         versions = {"python": platform.python_version(), "torch": torch.__version__}
         config = {"attention": attention_for(self.shape, self.order.device).name, "compiled": False}
         recorded = head(self.order, document, scenario, self.shape, versions, config, proof)
