@@ -19,7 +19,7 @@ PAGES = ("index.html", "en/index.html", "zh/index.html", "en/glossary/index.html
 EXPLAINERS = PAGES[1:3]
 ADDRESSES = ("src", "href", "action", "data", "poster")
 FIGURES = ["one-step", "batching", "six-steps", "budgets", "starvation", "tradeoff", "chunked-prefill", "kv-blocks"]
-FIGURES += ["preemption", "prefix-cache", "speculation", "priority", "async", "encoder", "long-prefill"]
+FIGURES += ["preemption", "prefix-cache", "speculation", "priority", "async", "encoder", "long-prefill", "hardware"]
 
 
 class Elements(HTMLParser):
