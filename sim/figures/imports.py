@@ -5,7 +5,7 @@ from typing import Any
 
 from ..importers import FORMATS, read_file
 from ..importers.importer import Imported
-from ..importers.select import rescale, sample
+from ..importers.select import UNITS, rescale, sample
 from ..importers.text import lines_of
 from ..parameter import shown
 from ..scenario import parse_scenario
@@ -46,7 +46,7 @@ def draw_account(imported: Imported, warnings: Sequence[str], words: Words) -> s
     importer = FORMATS[imported.format]
     name = element("b", None, escape(importer.name)) + ": " + escape(importer.help)
     rows = [(words("import.format"), name), (words("import.read"), words.html("import.rows", **_counts(imported)))]
-    if imported.unit:
+    if imported.unit in UNITS:
         rows.append((words("import.unit"), escape(imported.unit)))
     if imported.config:
         rows.append((words("import.config"), _pairs(imported.config)))

@@ -11,7 +11,7 @@ from .arguments import parse_arguments
 from .flags import OPTIONS, REMOVED, REMOVED_ENVIRONMENT
 from .importer import Imported, Importer
 from .server import configure, tell_defaults, tell_refusal
-from .shell import Command, Word, assignment, commands
+from .shell import Command, Word, commands
 from .yaml_subset import parse_yaml
 
 _MODULE = re.compile(r"vllm\.entrypoints\.(openai\.)?(api_server|cli\.main)")
@@ -24,6 +24,13 @@ _DOCKER_SWITCHES = re.compile(
     r"-[dit]+|-P|--(?:rm|init|privileged|detach|tty|interactive|read-only|publish-all|oom-kill-disable|no-healthcheck)"
 )
 _CONTAINER = re.compile(r"^[\s-]*image:|\b(?:docker|podman|nerdctl)\b[^\n]*\brun\b", re.MULTILINE)
+_ARRAY = re.compile(
+    r"""^[ \t]*(?:-[ \t]*)?(?:(?:CMD|ENTRYPOINT|args:|command:|"(?:args|command)":)[ \t]*)?"""
+    r"""(\[\s*"(?:[^"\\\n]|\\.)*"(?:\s*,\s*"(?:[^"\\\n]|\\.)*")*\s*\]),?[ \t]*$""",
+    re.MULTILINE,
+)
+"""Words of a command as a list in JSON, such as Docker and Kubernetes have them."""
+
 _KEY = re.compile(r"(?:- )?[\"']?([A-Za-z][\w-]*)[\"']?\s*:(?:\s|$)")
 MAX_WORDS = 100_000
 
@@ -32,7 +39,11 @@ def detect(head: str) -> bool:
     """Whether this is a command line of `vllm serve`, flags of one, or a configuration file with its arguments."""
     lines = [line.strip() for line in head.split("\n")]
     lines = [line for line in lines if line and not line.startswith("#")]
-    if not lines or lines[0][0] in "{[<":
+    if not lines or lines[0][0] in "{<":
+        return False
+    if _ARRAY.search(head):
+        return "--" in head
+    if lines[0].startswith("[") and not re.fullmatch(r"\[\w+\]", lines[0]):
         return False
     if lines[0].startswith("--") and not lines[0].startswith("---"):
         return True
@@ -61,7 +72,8 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     imported = Imported("serve-command", {})
     if not text.strip():
         raise ConfigError("", "is empty, must hold a command line of vllm serve, or its configuration in YAML")
-    words = _from_yaml(text, imported) if _is_yaml(text) else _from_script(text, imported)
+    imported.removed += [name for name in REMOVED_ENVIRONMENT if re.search(rf"\b{name}\b[\"']?\s*[=:]", text)]
+    words = _from_arrays(text) or (_from_yaml(text, imported) if _is_yaml(text) else _from_script(text, imported))
     if len(words) > MAX_WORDS:
         raise ConfigError("", f"{len(words)} words are too many for a command line")
     settings = parse_arguments(words, imported)
@@ -90,7 +102,7 @@ def _from_script(text: str, imported: Imported) -> list[Word]:
     found: list[Word] | None = None
     script = "\n".join(_PROMPT.sub("", line, count=1) for line in text.split("\n"))
     for command in _joined(commands(script)):
-        words = _arguments_of(command, imported)
+        words = _arguments_of(command)
         if words is None:
             if any(word.text.partition("=")[0] in OPTIONS for word in command.words):
                 imported.leave_out(command.words[0].line, f"{shown(command.words[0].text)} ... starts no vllm serve")
@@ -117,23 +129,19 @@ def _joined(found: Sequence[Command]) -> list[Command]:
     return whole
 
 
-def _arguments_of(command: Command, imported: Imported) -> list[Word] | None:
+def _arguments_of(command: Command) -> list[Word] | None:
     """What stands behind `vllm serve` in a command; `None` if that is not what it starts."""
     texts = [word.text for word in command.words]
-    environment = [pair[0] for text in texts if (pair := assignment(text))]
     begin = _begin(texts)
     if begin is None:
         for index, word in enumerate(command.words):
             # sh -c "vllm serve ..."
-            if " " in word.text and index and texts[index - 1] in {"-c", "-lc", "-ec"}:
+            if index and _COMMAND.search(word.text):
                 for inner in commands(word.text, word.line):
-                    words = _arguments_of(inner, imported)
+                    words = _arguments_of(inner)
                     if words is not None:
                         return words
         return None
-    imported.removed.extend(
-        name for name in REMOVED_ENVIRONMENT if name in environment and name not in imported.removed
-    )
     return command.words[begin:]
 
 
@@ -162,6 +170,16 @@ def _behind_image(texts: Sequence[str], index: int) -> int | None:
     if inside is not None:
         return index + 1 + inside
     return index + 1 if _IMAGE.fullmatch(texts[index]) or "$" in texts[index] else None
+
+
+def _from_arrays(text: str) -> list[Word]:
+    """The words behind `vllm serve` where they stand in lists; none if there are no such lists."""
+    words: list[Word] = []
+    for match in _ARRAY.finditer(text):
+        line = 1 + text.count("\n", 0, match.start(1))
+        words += [Word(item, line) for item in json.loads(match[1])]
+    begin = _begin([word.text for word in words]) if words else None
+    return [] if begin is None else words[begin:]
 
 
 # --- YAML

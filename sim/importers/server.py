@@ -44,12 +44,19 @@ def configure(imported: Imported, settings: Mapping[str, Setting]) -> None:
     """
     for dest, setting in settings.items():
         row = _BY_DEST.get(dest)
+        if dest == "max_loras" and not setting.flag.startswith("-") and not _is_on(settings, "enable_lora"):
+            # A log lists the default, which has no effect.
+            continue
         if row is not None:
             _set(imported, row, setting)
         elif dest in NOT_MODELLED and setting.value not in (None, "None", "1", 1):
             imported.notes.append(f"{setting.flag} {_text(setting.value)}: {NOT_MODELLED[dest]}")
     _speculate(imported, settings)
     _follow(imported, settings)
+
+
+def _is_on(settings: Mapping[str, Setting], dest: str) -> bool:
+    return dest in settings and settings[dest].value is True
 
 
 def _text(value: object) -> str:
@@ -110,7 +117,7 @@ def _speculate(imported: Imported, settings: Mapping[str, Setting]) -> None:
 def _follow(imported: Imported, settings: Mapping[str, Setting]) -> None:
     """What vLLM takes for arguments that were not given, where it follows from those that were."""
     config, default = imported.config, Config()
-    if settings.get("enable_lora", Setting(None, "", 0)).value is True and "max_loras" not in config:
+    if _is_on(settings, "enable_lora") and "max_loras" not in config:
         config["max_loras"] = 1
         imported.notes.append("max_loras is not given, vLLM takes 1")
     batched = config.get("max_num_batched_tokens")

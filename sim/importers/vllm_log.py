@@ -38,7 +38,7 @@ _TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "num_
 
 def detect(head: str) -> bool:
     """Whether this is the log of a server."""
-    return any(mark in head for mark in (*_MARKS, "non-default args: "))
+    return any(mark in head for mark in (*_MARKS, "non-default args: ", " args: Namespace("))
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -89,8 +89,9 @@ class _Log:
         if match:
             self._settle(number, _ASSIGNED, text[match.end() :], only=_TOLD)
         elif match := _ARGUMENTS.search(text):
-            pattern = _ASSIGNED if match[0].endswith("(") or "={" in text[match.end() :][:40] else _QUOTED
-            self._settle(number, pattern, text[match.end() :])
+            if match[0].endswith("("):
+                self._settle(number, _ASSIGNED, text[match.end() :])
+            self._settle(number, _QUOTED, text[match.end() :])
         for pattern, dest in ((_CHUNKED, "max_num_batched_tokens"), (_MODEL_LEN, "max_model_len")):
             if found := pattern.search(text):
                 self._settings[dest] = Setting(found[1], dest, number)

@@ -109,6 +109,18 @@ def test_flags_that_are_gone_or_unknown_are_named(cli):
     assert "batchloom: <stdin>: --frobnicate is not understood, left out\n" in done.err
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export VLLM_USE_V1=0\nvllm serve M\n",
+        "docker run -e VLLM_USE_V1=0 vllm/vllm-openai --model M",
+        "a:\n  image: vllm/vllm-openai\n  environment:\n    VLLM_USE_V1: '0'\n  command: --model M\n",
+    ],
+)
+def test_a_variable_that_is_gone(text):
+    assert imported(text).removed == ["VLLM_USE_V1"]
+
+
 def test_what_vllm_refuses_is_told_in_its_words(cli):
     # Cases C09 and C11.
     text = "vllm serve M --no-enable-chunked-prefill --max-num-batched-tokens 8192 --max-model-len 131072"
@@ -198,6 +210,11 @@ def test_a_configuration_file(cli, text):
     "text",
     [
         "services:\n  a:\n    image: x/vllm\n    command: >\n      --model M\n      --max-num-seqs 8\n    ports: []",
+        'FROM vllm/vllm-openai\nENTRYPOINT ["vllm", "serve"]\nCMD ["M",\n  "--max-num-seqs", "8"]\n',
+        '["vllm", "serve", "M", "--max-num-seqs=8"]',
+        "[Service]\nExecStart=/usr/bin/vllm serve M --max-num-seqs 8\n",
+        "ssh host 'vllm serve M --max-num-seqs 8'",
+        "```sh\nvllm serve M --max-num-seqs 8\n```",
         "spec:\n  containers:\n  - image: x/vllm:1\n    args:\n    - --model=M\n    - --max-num-seqs\n    - '8'\n",
         "a:\n- image: x/vllm:1\n  command: ['sh', '-c']\n  args: [\n    vllm serve M --max-num-seqs 8\n  ]",
     ],

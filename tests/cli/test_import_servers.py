@@ -80,6 +80,21 @@ def test_lines_of_older_releases_other_devices_and_collectors():
     assert without_times.notes == ["the lines have no times: points are counted by line"]
 
 
+def test_arguments_as_older_releases_list_them():
+    found = imported(
+        "INFO 04-17 19:48:21 [api_server.py:1035] args: Namespace(subparser='serve', model_tag='m', model='m', "
+        "max_model_len=4096, block_size=None, enable_prefix_caching=None, max_num_seqs=8, max_loras=1, "
+        "enable_lora=False, scheduling_policy='fcfs', "
+        "speculative_config={'method': 'ngram', 'num_speculative_tokens': 3}, port=8000)\n"
+    )
+    assert found.config == {
+        "max_model_len": 4096,
+        "max_num_seqs": 8,
+        "policy": "fcfs",
+        "num_speculative_tokens": 3,
+    }
+
+
 @pytest.mark.parametrize(
     ("lines", "blocks"),
     [
