@@ -37,9 +37,9 @@ NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "recordings", "exporte
 """Parts of `sim` that the page never loads: they talk to a terminal, to files or to hardware."""
 
 BROWSER_IMPORTS = {
-    *("abc", "array", "bisect", "codecs", "collections", "contextlib", "copy", "csv", "dataclasses", "decimal"),
+    *("abc", "array", "bisect", "codecs", "collections", "contextlib", "copy", "csv", "dataclasses"),
     "difflib",
-    *("enum", "fractions", "functools", "gc"),
+    *("enum", "functools", "gc"),
     *(
         "heapq",
         "html",

@@ -6,7 +6,6 @@ request. Older releases log blocks times `block_size`.
 """
 
 import re
-from fractions import Fraction
 
 from .arguments import Setting
 from .importer import Imported
@@ -84,10 +83,10 @@ class KvSize:
             return self._tokens // size if self._tokens % size == 0 else None
         per_request = -(-self._length // size)
         for blocks in (-(-self._tokens * per_request // self._length), self._tokens // size):
-            logged = {Fraction(blocks, per_request) * self._length // 1, Fraction(blocks * size)}
-            if self._tokens in logged and abs(Fraction(blocks, per_request) - Fraction(self._times)) <= Fraction(
-                6, 1000
-            ):
+            logged = {blocks * self._length // per_request, blocks * size}
+            # The concurrency is the blocks by those of a request, rounded; all of it times 1000.
+            off = abs(1000 * blocks - round(1000 * float(self._times)) * per_request)
+            if self._tokens in logged and off <= 6 * per_request:
                 return blocks
         return None
 

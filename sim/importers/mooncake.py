@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
 from ..errors import ConfigError
 from ..parameters import REQUEST, by_name, shown
 from .importer import Imported, Importer
-from .rows import CONFIG, Row, read_rows
+from .rows import CONFIG, Row, read_rows, seconds_to_ns
 
 TIMESTAMP, INPUT, OUTPUT = FIELDS = ("timestamp", "input_length", "output_length")
 ALIASES = {"created_time": TIMESTAMP, "input_tokens": INPUT, "output_tokens": OUTPUT}
@@ -107,8 +106,9 @@ def _row(line: str, unknown: dict[str, None], hash_tokens: int, in_seconds: bool
 
 
 def _ns(time: object, in_seconds: bool) -> int:
-    if in_seconds and isinstance(time, int | float) and 0 <= time <= MOST_MS:
-        return int(Decimal(str(time)).scaleb(9))
+    ns = seconds_to_ns(str(time)) if in_seconds and isinstance(time, int | float) else None
+    if ns is not None:
+        return ns
     if type(time) is not int or not 0 <= time <= MOST_MS:
         raise ConfigError(TIMESTAMP, f"{shown(time)} is not allowed, must be an integer from 0 to {MOST_MS} (ms)")
     return time * NS_PER_MS

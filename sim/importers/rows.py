@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError
@@ -18,7 +17,7 @@ CONFIG = {"max_num_batched_tokens": 8192, "max_num_seqs": 256, "max_model_len": 
 DELIMITERS = (",", ";", "\t", "|")
 """Where the comma is the decimal point, spreadsheets write semicolons between cells."""
 
-_SECONDS = re.compile(r"[0-9]{1,12}([.,][0-9]{0,20})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_SECONDS = re.compile(r"([0-9]{1,12})(?:[.,]([0-9]{0,20}))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 
 
 class Row(NamedTuple):
@@ -141,7 +140,19 @@ def seconds_field(row: Mapping[str, str], column: str) -> int:
     Raises:
         ConfigError: no such number.
     """
-    text = row[column]
-    if not _SECONDS.fullmatch(text):
-        raise ConfigError(column, f"{shown(text)} is not allowed, must be seconds such as 4.314579")
-    return int(Decimal(text.replace(",", ".")).scaleb(9))
+    ns = seconds_to_ns(row[column])
+    if ns is None:
+        raise ConfigError(column, f"{shown(row[column])} is not allowed, must be seconds such as 4.314579")
+    return ns
+
+
+def seconds_to_ns(text: str) -> int | None:
+    """Seconds, with a point or a comma, as whole ns; `None` if the text is no such number."""
+    match = _SECONDS.fullmatch(text)
+    if match is None:
+        return None
+    whole, fraction, exponent = match[1], match[2] or "", int(match[3] or 0)
+    power = 9 + exponent - len(fraction)
+    digits = int(whole + fraction)
+    scale: int = 10 ** abs(power)
+    return digits * scale if power >= 0 else digits // scale
