@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import ConfigError
 from ..parameters import CONFIG, by_name, shown
 from .importer import Imported, Importer
+from .prometheus_answer import answer_lines
 
 GAUGES = (
     *("num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "kv_cache_usage_perc"),
@@ -41,7 +42,7 @@ ALIASES = {
     "gpu_prefix_cache_hit_rate": "prefix_cache_hit_rate",
 }
 _INFO = ("cache_config_info", "lora_requests_info")
-_OF_SERVER = ("model_name", "engine")
+_OF_SERVER = ("model_name", "engine", "job", "instance", "namespace", "pod", "container", "endpoint", "service", "node")
 _PLAIN = {*GAUGES, *COUNTERS, "prefix_cache_hit_rate"}
 _SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(\S+))?(?:[ \t]+#.*)?\s*", re.ASCII)
 _LABEL = re.compile(r'\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)', re.ASCII)
@@ -60,14 +61,16 @@ class Sample(NamedTuple):
 
 def detect(head: str) -> bool:
     """Whether this is a scrape of vLLM's metrics."""
-    return bool(_NAME.search(head)) and head.lstrip()[:1] not in {"{", "["}
+    if head.lstrip().startswith("{"):
+        return '"resultType"' in head and '"__name__"' in head and '"vllm' in head
+    return bool(_NAME.search(head)) and not head.lstrip().startswith("[")
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     """Series of vLLM's metrics, and the configuration that they tell.
 
     Args:
-        lines: the file. A metric that comes again begins the next scrape.
+        lines: the file, or an answer of the HTTP interface. A metric that comes again begins the next scrape.
         rows: how many samples of vLLM to read; `None` for all.
 
     Raises:
@@ -75,7 +78,10 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     """
     reader = _Metrics()
     imported = reader.imported
-    for number, line in enumerate(lines, 1):
+    whole = list(lines)
+    if next((line for line in whole if line.strip()), "").lstrip().startswith("{"):
+        whole = list(answer_lines("".join(whole)))
+    for number, line in enumerate(whole, 1):
         if imported.rows == rows:
             break
         text = line.strip()

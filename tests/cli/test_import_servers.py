@@ -6,6 +6,7 @@ import re
 import pytest
 
 from sim.engine import simulate
+from sim.errors import ConfigError
 from sim.importers import read_file
 from sim.scenario import parse_scenario
 
@@ -333,3 +334,24 @@ def test_twenty_thousand_requests_take_time_in_proportion(cli):
     found = imported(text(20_000))
     assert (found.rows, len(found.requests)) == (20_000, 20_000)
     assert len(imported(text(20_000), rows=7).requests) == 7
+
+
+def test_an_answer_of_prometheus_itself():
+    def series(name: str, engine: str, *values: str) -> dict:
+        metric = {"__name__": name, "engine": engine, "instance": "h:8000", "job": "vllm", "model_name": "m"}
+        return {"metric": metric, "values": [[1_700_000_000 + 15 * n, value] for n, value in enumerate(values)]}
+
+    running, total = "vllm:num_requests_running", "vllm:prompt_tokens_total"
+    result = [series(running, "0", "1", "2"), series(running, "1", "3", "4"), series(total, "0", "5", "6.5")]
+    text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}, indent=1)
+    found = imported(text)
+    assert (found.format, found.unit) == ("prometheus", "us")
+    assert found.series == {
+        'num_requests_running{engine="0"}': [[0, 1], [15_000_000, 2]],
+        'num_requests_running{engine="1"}': [[0, 3], [15_000_000, 4]],
+        'prompt_tokens{engine="0"}': [[0, 5], [15_000_000, 6.5]],
+    }
+    with pytest.raises(ConfigError, match="is not JSON, or is cut"):
+        imported(text[:-20])
+    with pytest.raises(ConfigError, match="is no answer of Prometheus"):
+        imported(text.replace('"result":', '"results":'))
