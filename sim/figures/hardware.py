@@ -1,10 +1,12 @@
 """Simulated and measured, step by step: recordings of real runs, the plan, a fitted model, published tables."""
 
+import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from ..cost import COST_MODELS, CostModel, kind_of
 from ..parameters import Parameter, Value
+from .events import all_events
 from .figure import Figure
 from .forms import radios, transport
 from .html import element, escape, output, table
@@ -74,6 +76,8 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     drawing = element("div", picture, lanes(bars, min(step, len(bars) - 1), (next(heads), next(heads), next(heads))))
     scroll: dict[str, object] = {"class": "columns", "id": f"{NAME}-columns", "tabindex": 0, "role": "group"}
     scroll |= {"aria-label": words("schedule.timeline"), "data-valuetext": _valuetext(bars, step, words)}
+    listed = all_events(found.run(), words)
+    scroll["data-events"] = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
     return "".join(
         (
             element("div", scroll, drawing),

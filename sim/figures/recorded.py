@@ -15,6 +15,7 @@ from ..scenario import Scenario, parse_scenario
 from ..spread import Spread, spread_us
 from ..trace import Trace
 from .moments import Moment, moments
+from .run import Run
 
 PACKED = "recordings.json"
 KEPT = ("name", "backend", "device", "versions", "model", "scenario", "recorded", "repeats", "dropped", "proof")
@@ -47,6 +48,10 @@ class Recorded:
         """The requests that got tokens, in scheduling order."""
         by_id = {moment.request_id: moment for moment in self.moments[step]}
         return [by_id[request_id] for request_id in self.trace.steps[step].scheduled]
+
+    def run(self) -> Run:
+        """The simulator's run, without its blocks."""
+        return Run(self.scenario, self.trace, self.moments, [], len(self.trace.steps))
 
     def batch(self, step: int) -> list[tuple[int, int]]:
         """The step as `CostModel.step_us` takes it."""

@@ -253,3 +253,30 @@ def test_buttons_of_less_and_more_stop_at_the_ends(live: Page) -> None:
         expect(control(figure, "M")).to_have_value(expected)
         expect(figure.locator('output[data-for="M"]')).to_have_text(expected)
     expect(number(figure, "decode")).to_have_attribute("data-value", "1")
+
+
+def test_recordings_are_switched_and_stepped(live: Page) -> None:
+    """Another recording, another backend, the next step: each number is that of the table."""
+    figure = live.locator('batch-loom[figure="hardware"]')
+    figure.scroll_into_view_if_needed()
+    figure.get_by_label("Long prompt, B = 2048").check()
+    figure.get_by_label("vLLM engine, CPU").check()
+    control(figure, "step").fill("3")
+    figure.locator('[data-step-by="1"]').click()
+    expect(figure).to_have_attribute("data-state", "current")
+    expect(number(figure, "tokens")).to_have_attribute("data-value", "1032")
+    vllm = number(figure, "median_us").inner_text()
+    figure.locator("summary").click()
+    row = figure.locator('[data-part="table"] tbody tr').nth(4)
+    expect(row).to_contain_text("P 1024")
+    expect(row.locator("td").nth(3)).to_have_text(vllm)
+    assert int(number(figure, "gap_us_2048").get_attribute("data-value") or 0) > 2 * int(
+        number(figure, "gap_us_128").get_attribute("data-value") or 0
+    )
+    figure.get_by_label("torch executor, CPU").check()
+    expect(figure).to_have_attribute("data-state", "current")
+    expect(number(figure, "tokens")).to_have_attribute("data-value", "1032")
+    expect(number(figure, "median_us")).not_to_have_text(vllm)
+    control(figure, "step").fill("19")
+    figure.get_by_label("Six steps").check()
+    expect(figure.locator('[data-part="why"]')).to_contain_text("after t5")
