@@ -82,7 +82,7 @@ def test_faults_name_their_line(editor, root):
 
 
 def test_an_edit_that_never_returns_is_ended(editor):
-    replace(editor, "req_index += 1", "pass")
+    replace(editor, "req_index = 0", "req_index = sum(iter(int, 1))")
     editor.get_by_label("Time limit (seconds)").fill("1")
     run(editor, "stopped")
     expect(editor.locator("[data-say=stopped]")).to_contain_text("did not return within 1 seconds")
