@@ -350,4 +350,4 @@ def test_page_on_paper(open_page: OpenPage, language: str) -> None:
 
 CASES = {"one-step": 3, "starvation": 5}
 """Figures whose cases stand on buttons: on paper these are side by side."""
-SCHEDULES = {name for name, figure in FIGURES.items() if "step" in figure.defaults} - {"batching"}
+SCHEDULES = {name for name, figure in FIGURES.items() if "step" in figure.defaults} - {"batching", "hardware"}
