@@ -22,6 +22,7 @@ from ..trace import Trace
 from . import tables
 from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
+from .export import export
 from .hardware import calibrate, record
 from .sweep import sweep
 from .traces import is_trace, parse_trace
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> None:
             one_step(options)
         case "import":
             import_file(options)
+        case "export":
+            export(options.format, options.file)
         case "summary":
             summary(options.files, options.json, options.goodput)
         case "diff":

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
+from ..exporters import FORMATS as EXPORT_FORMATS
 from ..hardware.order import Order
 from ..hardware.shapes import SHAPES
 from ..importers import FORMATS
@@ -114,6 +115,7 @@ def parser() -> Parser:
     _add_trace(commands)
     _add_onestep(commands)
     _add_import(commands)
+    _add_export(commands)
     _add_summary(commands)
     _add_diff(commands)
     _add_sweep(commands)
@@ -199,6 +201,19 @@ def _add_import(commands: "Commands[Parser]") -> None:
     command.add_argument("--rows", type=positive, metavar="N", help="read only the first N rows")
     command.add_argument("--sample", type=positive, metavar="N", help="keep N requests, evenly spread over all")
     command.add_argument("--unit", choices=tuple(UNITS), help="the unit of its times, if it is not the one detected")
+
+
+def _add_export(commands: "Commands[Parser]") -> None:
+    formats = "\n".join(f"  {name:<14}{text}" for name, text in EXPORT_FORMATS.items())
+    command = _command(
+        commands,
+        "export",
+        "turn a scenario or a trace into a file of another tool",
+        "Run one scenario, or take one trace, and print it in another format.",
+        f"formats:\n{formats}",
+    )
+    command.add_argument("format", choices=tuple(EXPORT_FORMATS), metavar="FORMAT", help="see below")
+    command.add_argument("file", metavar="SCENARIO_OR_TRACE", help="the file; - is standard input")
 
 
 def _add_summary(commands: "Commands[Parser]") -> None:
