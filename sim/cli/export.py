@@ -32,7 +32,8 @@ def export(file_format: str, file: str) -> None:
     place, value = first
     if next(values, None) is not None:
         raise ConfigError(place.file, "holds several scenarios or traces, must hold one")
-    sys.stdout.write(_text(file_format, place, value))
+    # Half of a surrogate pair has no UTF-8.
+    sys.stdout.write(_text(file_format, place, value).encode("utf-8", "backslashreplace").decode())
 
 
 def _text(file_format: str, place: Place, value: Any) -> str:

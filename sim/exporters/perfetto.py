@@ -24,7 +24,7 @@ def perfetto(trace: Trace, scenario: Scenario | None = None) -> str:
         trace: of a run; read back from JSON it has no reasons, and waits are named `waiting` or `nothing`.
         scenario: what was run, for telling decodes from prefills; without it all that was computed is `scheduled`.
     """
-    events = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in _events(trace, scenario)]
+    events = [json.dumps(event, separators=(",", ":")) for event in _events(trace, scenario)]
     return '{"displayTimeUnit":"ms","traceEvents":[\n' + ",\n".join(events) + "\n]}\n"
 
 

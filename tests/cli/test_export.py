@@ -85,6 +85,12 @@ def test_a_serve_command_reads_back_as_the_configuration(cli):
     assert TWO["config"].items() <= config.items()
 
 
+@pytest.mark.parametrize("file_format", ["perfetto", "steps-csv", "requests-csv"])
+def test_an_id_may_be_any_text(cli, file_format):
+    odd = {"requests": [{"id": 'a "quoted", \ud800\n', "prompt_tokens": 1, "output_tokens": 1}]}
+    assert exported(cli, file_format, odd)
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
