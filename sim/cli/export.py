@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine import simulate
 from ..errors import ConfigError
-from ..exporters import perfetto, requests_csv, serve_command, steps_csv
+from ..exporters import html, perfetto, requests_csv, serve_command, steps_csv, svg
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from .documents import Place, file_name, read_values
@@ -16,6 +16,7 @@ RUNS: dict[str, Callable[[Trace, Scenario | None], str]] = {
     "perfetto": perfetto,
     "steps-csv": lambda trace, _: steps_csv(trace),
     "requests-csv": requests_csv,
+    "svg": svg,
 }
 
 
@@ -48,4 +49,6 @@ def _text(file_format: str, place: Place, value: Any) -> str:
         trace = simulate(scenario)
     if trace.error is not None:
         raise ConfigError(place.file, f"vLLM refuses this: {trace.error.message.removeprefix('Value error, ')}")
+    if file_format == "html":
+        return html(trace, scenario, value if scenario else None)
     return RUNS[file_format](trace, scenario)

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from html import unescape
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -72,6 +74,28 @@ def test_perfetto_has_a_track_a_request_and_counters(cli):
     assert counted == [6, 1, 8, 1, 1]
 
 
+def test_the_picture_has_a_cell_for_what_each_request_got(cli):
+    tree = ET.fromstring(exported(cli, "svg", TWO))
+    name = "{http://www.w3.org/2000/svg}"
+    drawn = [(cell.get("x"), cell.get("y")) for cell in tree.iter(f"{name}rect") if cell.get("height") == "16"]
+    assert drawn == [("121", "47"), ("153", "47"), ("185", "69"), ("217", "69"), ("249", "69")]
+    assert [text.text for text in tree.iter(f"{name}text") if text.get("fill") == "#ffffff"] == ["6", "8", "1"]
+    assert len(list(tree.iter(f"{name}circle"))) == 2
+    assert "two: 5 steps, finished" in [text.text for text in tree.iter(f"{name}text")]
+
+
+def test_a_page_holds_all_of_a_run(cli):
+    evil = TWO | {"name": "<script>alert(1)</script>"}
+    page = exported(cli, "html", evil)
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+    assert "src=" not in page
+    assert page.count("<svg") == 1
+    assert all(f"<td>{name}</td>" in page for name in ("A", "&#39;=B", "generated_tokens"))
+    written = page.partition("<pre>")[2].partition("</pre>")[0]
+    assert json.loads(unescape(written)) == evil
+
+
 def test_a_trace_does_as_well_as_its_scenario(cli):
     document = json.dumps(TWO).encode()
     trace = cli("trace", "-", stdin=document).values[0]
@@ -85,7 +109,7 @@ def test_a_serve_command_reads_back_as_the_configuration(cli):
     assert TWO["config"].items() <= config.items()
 
 
-@pytest.mark.parametrize("file_format", ["perfetto", "steps-csv", "requests-csv"])
+@pytest.mark.parametrize("file_format", ["perfetto", "steps-csv", "requests-csv", "svg", "html"])
 def test_an_id_may_be_any_text(cli, file_format):
     odd = {"requests": [{"id": 'a "quoted", \ud800\n', "prompt_tokens": 1, "output_tokens": 1}]}
     assert exported(cli, file_format, odd)

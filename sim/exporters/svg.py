@@ -1,0 +1,109 @@
+"""A run as one self-contained SVG: a row a request, a column a step, the budget above, caption and address below.
+
+Light colours as attributes, no style sheet, no script, no font but a generic one, so that it looks the same anywhere.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from .. import VLLM_VERSION, __version__
+from ..figures.html import element, escape
+from ..scenario import Scenario
+from ..trace import StepRecord, Trace
+
+COLOURS = ("#0072b2", "#c45000", "#00795a", "#7a4fa3")
+ROW, HEAD, NAMES, WIDEST, NARROWEST = 22, 44, 120, 32, 1
+WIDTH = 1200
+"""Pixels for all columns, unless there are more steps than that."""
+MOST_ROWS = 200
+LETTERS = 14
+INK, PALE, ALARM = "#1d2126", "#b9bfc7", "#b3261e"
+
+
+def svg(trace: Trace, scenario: Scenario | None = None) -> str:
+    """The picture.
+
+    Args:
+        trace: of a run.
+        scenario: what was run; without it decodes and prefills look alike and no budget is drawn.
+    """
+    ids = [spec.id for spec in scenario.requests] if scenario else sorted({i for r in trace.steps for i in _there(r)})
+    shown, cell = ids[:MOST_ROWS], max(NARROWEST, min(WIDEST, WIDTH // max(len(trace.steps), 1)))
+    height = HEAD + ROW * len(shown) + 40
+    width = NAMES + max(cell * len(trace.steps), 480) + 10
+    rows = {request_id: index for index, request_id in enumerate(shown)}
+    parts = [
+        element("rect", {"width": width, "height": height, "fill": "#ffffff"}),
+        *_budget(trace, scenario, cell),
+        *(_name(request_id, index) for request_id, index in rows.items()),
+        *(piece for record in trace.steps for piece in _pieces(record, rows, scenario, cell)),
+        *_caption(trace, len(ids) - len(shown), height),
+    ]
+    box = {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
+    box |= {"font-family": "sans-serif", "font-size": 11, "fill": INK, "role": "img"}
+    return element("svg", box, element("title", None, escape(_title(trace))), *parts) + "\n"
+
+
+def _there(record: StepRecord) -> set[str]:
+    return {*record.running, *record.waiting, *record.preempted}
+
+
+def _title(trace: Trace) -> str:
+    return f"{trace.name or 'run'}: {len(trace.steps)} steps, {trace.outcome}"
+
+
+def _name(request_id: str, index: int) -> str:
+    text = request_id if len(request_id) <= LETTERS else request_id[: LETTERS - 1] + "…"
+    place = {"x": NAMES - 8, "y": HEAD + index * ROW + 15, "text-anchor": "end", "fill": COLOURS[index % len(COLOURS)]}
+    return element("text", place | {"font-weight": "bold"}, escape(text))
+
+
+def _budget(trace: Trace, scenario: Scenario | None, cell: int) -> Iterator[str]:
+    """A bar a step under the line of the full budget, and the numbers of the steps where there is room."""
+    every = next(n for n in (1, 5, 10, 50, 100, 500, 1_000, 10_000, len(trace.steps) + 1) if n * cell >= 24)
+    for record in trace.steps[::every]:
+        place = {"x": NAMES + record.step * cell + cell // 2, "y": 11, "text-anchor": "middle", "fill": "#545d68"}
+        yield element("text", place, str(record.step))
+    if scenario is None:
+        return
+    config = scenario.config
+    budget = min(config.max_num_scheduled_tokens or config.max_num_batched_tokens, config.max_num_batched_tokens)
+    bars = []
+    for record in trace.steps:
+        tall = -(-sum(record.scheduled.values()) * 22 // budget)
+        if tall:
+            bars.append(f"M{NAMES + record.step * cell} {38 - tall}h{cell}v{tall}h-{cell}z")
+    yield element("path", {"d": "".join(bars), "fill": PALE})
+    yield element("path", {"d": f"M{NAMES} 16h{cell * len(trace.steps)}", "stroke": INK, "stroke-dasharray": "3 2"})
+    yield element("text", {"x": NAMES - 8, "y": 30, "text-anchor": "end"}, escape(f"budget {budget}"))
+
+
+def _pieces(record: StepRecord, rows: dict[str, int], scenario: Scenario | None, cell: int) -> Iterator[str]:
+    """A filled cell for tokens, with a dot for a decode and a number where there is room; an outline for a wait."""
+    prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
+    x, gap = NAMES + record.step * cell, 1 if cell > 3 else 0
+    for request_id in (*record.running, *record.waiting):
+        if request_id not in rows:
+            continue
+        index = rows[request_id]
+        colour, y = COLOURS[index % len(COLOURS)], HEAD + index * ROW + 3
+        num_tokens = record.scheduled.get(request_id, 0)
+        if not num_tokens:
+            lost = request_id in record.preempted
+            line = {"x": x + gap, "y": y + 5, "width": cell - gap, "height": 6, "fill": ALARM if lost else "none"}
+            yield element("rect", line | {"stroke": ALARM if lost else colour, "stroke-width": 1 if cell > 3 else 0})
+            continue
+        yield element("rect", {"x": x + gap, "y": y, "width": cell - gap, "height": 16, "fill": colour})
+        is_decode = request_id in prompts and record.computed[request_id] - num_tokens >= prompts[request_id]
+        if is_decode and cell >= 8:
+            yield element("circle", {"cx": x + cell // 2, "cy": y + 8, "r": 2, "fill": "#ffffff"})
+        elif cell >= 20:
+            place = {"x": x + cell // 2, "y": y + 12, "text-anchor": "middle", "fill": "#ffffff"}
+            yield element("text", place, str(num_tokens))
+
+
+def _caption(trace: Trace, left_out: int, height: int) -> Sequence[str]:
+    more = f"; {left_out} more requests are not drawn" if left_out else ""
+    marks = "Filled: tokens, dot: decode, line: waits, red: preempted."
+    made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}. {marks}"
+    bold = element("text", {"x": 10, "y": height - 22, "font-weight": "bold"}, escape(_title(trace) + more))
+    return [bold, element("text", {"x": 10, "y": height - 7}, escape(made))]
