@@ -46,6 +46,12 @@ class Config:
     cost_model: str = "h200-llama-3.1-8b"
 
     @property
+    def token_budget(self) -> int:
+        """Tokens that one step may hand out."""
+        scheduled = self.max_num_scheduled_tokens or self.max_num_batched_tokens
+        return min(scheduled, self.max_num_batched_tokens)
+
+    @property
     def watermark_blocks(self) -> int:
         """Blocks kept free when a waiting request is admitted."""
         return int(self.watermark * self.num_gpu_blocks)

@@ -241,7 +241,14 @@ def _fitted() -> list[CostModel]:
     if not folder.is_dir():
         return []
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
-    return [parse_profile(json.loads(file.read_text("utf-8")), file.name) for file in files]
+    return [_profile(file.name, file.read_text("utf-8")) for file in files]
+
+
+def _profile(name: str, text: str) -> CostModel:
+    try:
+        return parse_profile(json.loads(text), name)
+    except ValueError as error:
+        raise error if isinstance(error, ConfigError) else ConfigError(name, f"is no JSON: {error}") from None
 
 
 COST_MODELS: dict[str, CostModel] = {model.name: model for model in (*_MODELS, *_fitted())}

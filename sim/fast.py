@@ -164,7 +164,7 @@ class FastEngine:
         step = scheduler.step
         ends = (
             scheduler.next_wake(),
-            min(self._aborts, default=FOR_EVER),
+            next(iter(self._aborts), FOR_EVER),
             FOR_EVER if max_steps is None else max_steps,
         )
         most = min(ends) - step

@@ -23,8 +23,7 @@ class FastScheduler:
         self.lazy = lazy
         self.log = RunLog(config.block_size, config.num_gpu_blocks)
         self.max_num_active_reqs = config.max_num_active_seqs or config.max_num_seqs
-        budgets = (config.max_num_scheduled_tokens or config.max_num_batched_tokens, config.max_num_batched_tokens)
-        self.token_budget = min(budgets)
+        self.token_budget = config.token_budget
         self.blocks = BlockStack(config.num_gpu_blocks)
         self.waiting = WaitingLine(config.policy)
         # Running requests by the number of their admission, which is their order.

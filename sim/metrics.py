@@ -192,9 +192,7 @@ def _count(values: Iterable[object]) -> int:
 
 def _budget(scenario: Scenario | None) -> int | None:
     """Tokens that one step may hand out."""
-    if scenario is None:
-        return None
-    return scenario.config.max_num_scheduled_tokens or scenario.config.max_num_batched_tokens
+    return scenario.config.token_budget if scenario else None
 
 
 def _tally(steps: Sequence[StepRecord]) -> Tally:

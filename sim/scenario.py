@@ -63,12 +63,12 @@ class Scenario:
         return sorted(self.requests, key=lambda spec: spec.arrival)
 
     def aborts(self) -> dict[int, list[str]]:
-        """Who is aborted before which step."""
+        """Who is aborted before which step, in the order of the steps."""
         aborts: dict[int, list[str]] = {}
         for spec in self.requests:
             if spec.abort_step is not None:
                 aborts.setdefault(spec.abort_step, []).append(spec.id)
-        return aborts
+        return dict(sorted(aborts.items()))
 
     def warnings(self) -> list[str]:
         """What is traced as the bare scheduler does it, though a whole server would refuse it; and vLLM's warnings."""

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import ConfigError
-from .commands import run, tell
-from .options import parse
+from .messages import tell
 
 BAD_INPUT = 2
 FAILED = 1
@@ -48,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _status(argv: Sequence[str] | None) -> int:
     status = 0
     try:
+        # Inside, because the fitted profiles are read when these are imported, and a bad one is bad input.
+        from .commands import run  # noqa: PLC0415
+        from .options import parse  # noqa: PLC0415
+
         run(parse(sys.argv[1:] if argv is None else argv))
     except ConfigError as error:
         # What was printed before the fault stands before its message.

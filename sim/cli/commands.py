@@ -24,19 +24,9 @@ from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
 from .export import export
 from .hardware import calibrate, record
+from .messages import tell
 from .sweep import sweep
 from .traces import is_trace, parse_trace
-
-
-def tell(message: str) -> None:
-    """One line on standard error, whatever is in `message`."""
-    if sys.stderr is not None:
-        print("batchloom:", printable(message), file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """`text` on one line, without characters that would steer a terminal."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -43,13 +43,10 @@ def requests_csv(trace: Trace, scenario: Scenario | None = None) -> str:
     tally = Tally()
     cached: dict[str, int] = {}
     preemptions: dict[str, int] = {}
-    generated: dict[str, int] = {}
     for record in trace.steps:
         tally.add(record)
         for request_id, num_tokens in record.cached.items():
             cached[request_id] = cached.get(request_id, 0) + num_tokens
-        for request_id, num_tokens in record.generated.items():
-            generated[request_id] = generated.get(request_id, 0) + num_tokens
         for request_id in record.preempted:
             preemptions[request_id] = preemptions.get(request_id, 0) + 1
     specs = {spec.id: spec for spec in scenario.requests} if scenario else {}
@@ -64,7 +61,7 @@ def requests_csv(trace: Trace, scenario: Scenario | None = None) -> str:
         if spec and spec.arrival_us is not None:
             asked = (None, *asked[1:])
         counts = (cached.get(request_id, 0), preemptions.get(request_id, 0))
-        rows.append((request_id, *asked, generated.get(request_id, 0), *steps, *times, *counts))
+        rows.append((request_id, *asked, progress.num_outputs if progress else 0, *steps, *times, *counts))
     return _table(REQUEST_COLUMNS, rows)
 
 

@@ -1,4 +1,4 @@
-"""A run as one self-contained SVG: a row a request, a column a step, the budget above, caption and address below.
+"""A run as one self-contained SVG: a row a request, a column a step, the budget above, a caption below.
 
 Light colours as attributes, no style sheet, no script, no font but a generic one, so that it looks the same anywhere.
 """
@@ -31,11 +31,12 @@ def svg(trace: Trace, scenario: Scenario | None = None) -> str:
     height = HEAD + ROW * len(shown) + 40
     width = NAMES + max(cell * len(trace.steps), 480) + 10
     rows = {request_id: index for index, request_id in enumerate(shown)}
+    prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
     parts = [
         element("rect", {"width": width, "height": height, "fill": "#ffffff"}),
         *_budget(trace, scenario, cell),
         *(_name(request_id, index) for request_id, index in rows.items()),
-        *(piece for record in trace.steps for piece in _pieces(record, rows, scenario, cell)),
+        *(piece for record in trace.steps for piece in _pieces(record, rows, prompts, cell)),
         *_caption(trace, len(ids) - len(shown), height),
     ]
     box = {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
@@ -65,8 +66,7 @@ def _budget(trace: Trace, scenario: Scenario | None, cell: int) -> Iterator[str]
         yield element("text", place, str(record.step))
     if scenario is None:
         return
-    config = scenario.config
-    budget = min(config.max_num_scheduled_tokens or config.max_num_batched_tokens, config.max_num_batched_tokens)
+    budget = scenario.config.token_budget
     bars = []
     for record in trace.steps:
         tall = -(-sum(record.scheduled.values()) * 22 // budget)
@@ -77,9 +77,8 @@ def _budget(trace: Trace, scenario: Scenario | None, cell: int) -> Iterator[str]
     yield element("text", {"x": NAMES - 8, "y": 30, "text-anchor": "end"}, escape(f"budget {budget}"))
 
 
-def _pieces(record: StepRecord, rows: dict[str, int], scenario: Scenario | None, cell: int) -> Iterator[str]:
+def _pieces(record: StepRecord, rows: dict[str, int], prompts: dict[str, int], cell: int) -> Iterator[str]:
     """A filled cell for tokens, with a dot for a decode and a number where there is room; an outline for a wait."""
-    prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
     x, gap = NAMES + record.step * cell, 1 if cell > 3 else 0
     for request_id in (*record.running, *record.waiting):
         if request_id not in rows:

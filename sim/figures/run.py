@@ -46,7 +46,7 @@ class Run:
     @property
     def budget(self) -> int:
         """Tokens of a step."""
-        return self.scenario.config.max_num_batched_tokens
+        return self.scenario.config.token_budget
 
     def used(self, step: int) -> int:
         """Tokens given out in a step."""

@@ -11,6 +11,9 @@ from ..recordings.recording import FORMAT
 from ..scenario import Scenario
 from .shapes import Shape
 
+UNPROVED: dict[str, Any] = {"tokens": 0, "against": "nothing: only float32 is exact"}
+"""The proof of a recording whose tokens were not compared."""
+
 
 class Order(NamedTuple):
     """How to record.

@@ -15,7 +15,7 @@ from ..trace import Trace
 from .attention import Attention, Reference
 from .executor import Executor, StepTimes
 from .model import Model, reference_tokens
-from .order import Order, head
+from .order import UNPROVED, Order, head
 from .plan import PlannedStep, check_executable, planned, prompt_ids
 from .shapes import Shape
 
@@ -50,7 +50,7 @@ class TorchRecorder:
         every = [self._run(scenario, trace) for _ in range(self.order.dropped + self.order.repeats)]
         runs = [times for _, times in every[self.order.dropped :]]
         tokens = every[-1][0]
-        proof: dict[str, Any] = {"tokens": 0, "against": "nothing: only float32 is exact"}
+        proof = UNPROVED
         if self.order.dtype == "float32":
             tokens, _ = self._run(scenario, trace, is_proof=True)
             proof = {"tokens": check_tokens(self.model, scenario, tokens), "against": PROOF}

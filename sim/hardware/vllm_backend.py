@@ -21,7 +21,7 @@ from ..errors import ConfigError
 from ..parameter import shown
 from ..recordings.recording import RecordedStep, Recording
 from ..scenario import RequestSpec, Scenario
-from .order import Order, head
+from .order import UNPROVED, Order, head
 from .plan import check_executable, prompt_ids
 from .shapes import EPSILON, Shape
 
@@ -202,7 +202,7 @@ class VllmRecorder:
     def _head(
         self, document: Mapping[str, Any], scenario: Scenario, steps: Sequence[RecordedStep], arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        proof: dict[str, Any] = {"tokens": 0, "against": "nothing: only float32 is exact"}
+        proof = UNPROVED
         if self.order.dtype == "float32":
             tokens = prompt_ids(scenario, self.shape.vocab)
             for step in steps:

@@ -181,12 +181,8 @@ class _Metrics:
         imported = self.imported
         keys = (*self._points, *self._histograms)
         same = {name for name in _OF_SERVER if len({dict(labels).get(name) for _, labels in keys}) == 1}
-        for name in same & {"model_name"}:
-            imported.found["model"] = (
-                next(dict(labels)[name] for _, labels in keys if name in dict(labels))
-                if any(name in dict(labels) for _, labels in keys)
-                else ""
-            )
+        if "model_name" in same:
+            imported.found["model"] = next((dict(labels).get("model_name", "") for _, labels in keys), "")
         first = min(self._times, default=0)
         for (name, labels), points in self._points.items():
             imported.series[_named(name, labels, same)] = [[time - first, value] for time, value in points]

@@ -51,7 +51,7 @@ def check_plan(recording: Recording) -> None:
         for key, value in {**expected_step(record, tables), "sampled": sampled}.items():
             found = getattr(recorded, key)
             if _ordered(found) != _ordered(value):
-                problem = f"{key} is {_told(found)}, the simulator's is {_told(value)}"
+                problem = f"{key} is {shown(found)}, the simulator's is {shown(value)}"
                 raise ConfigError(f"step {record.step}", problem)
     recorded_steps, steps = len(recording.steps), len(trace.steps)
     if recorded_steps != steps:
@@ -84,7 +84,3 @@ def expected_step(record: StepRecord, tables: Mapping[str, tuple[int, ...]]) -> 
 
 def _ordered(value: object) -> object:
     return list(value.items()) if isinstance(value, Mapping) else value
-
-
-def _told(value: object) -> str:
-    return shown(value)

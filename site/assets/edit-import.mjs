@@ -7,7 +7,6 @@ import { Runner, Stopped } from "./edit-runner.mjs";
 
 const MOST_BYTES = 64 << 20;
 const MANY = 2000; // requests: more are not drawn without asking
-const TAKE = 500;
 const SECONDS = 60;
 
 export class ImportPanel extends HTMLElement {
@@ -24,7 +23,7 @@ export class ImportPanel extends HTMLElement {
     form.addEventListener("submit", (event) => { event.preventDefault(); this.#paste(); });
     for (const name of ["format", "unit"]) form.elements[name].addEventListener("change", () => this.read());
     for (const button of this.querySelectorAll("[data-take]")) {
-      button.addEventListener("click", () => this.read({ take: button.dataset.take }));
+      button.addEventListener("click", () => this.read(button.dataset));
     }
     this.addEventListener("dragover", (event) => { event.preventDefault(); this.toggleAttribute("data-over", true); });
     this.addEventListener("dragleave", () => this.removeAttribute("data-over"));
@@ -62,8 +61,8 @@ export class ImportPanel extends HTMLElement {
     await this.read();
   }
 
-  /** Reads what was handed in. `take` is `rows`, `sample` or `all`; without it, many requests are offered, not taken. */
-  async read({ take } = {}) {
+  /** Reads what was handed in. `take` is `rows` or `sample`, with a `count`, or `all`; without it, many requests are offered, not taken. */
+  async read({ take, count } = {}) {
     if (!this.#file) return;
     const run = ++this.#run;
     const { bytes, name, cut } = this.#file;
@@ -74,7 +73,7 @@ export class ImportPanel extends HTMLElement {
     fill(this.querySelector("[data-cut]"), { size: MOST_BYTES >> 20 });
     const { language } = document.documentElement.dataset;
     const message = { do: "import", format: format.value, unit: unit.value, name, language };
-    if (take !== undefined && take !== "all") message[take] = TAKE;
+    if (take !== undefined && take !== "all") message[take] = Number(count);
     try {
       const { error, result } = await this.#runner.ask(message, SECONDS, bytes);
       if (run !== this.#run) return;

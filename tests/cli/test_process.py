@@ -1,6 +1,7 @@
 """The command line as a process: pipes, signals, hash seeds; Python alone, nothing installed."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -113,3 +114,13 @@ def test_any_locale(process):
     out, err = done.communicate('{"name": "六步", "requests": []}'.encode())
     assert (done.returncode, err) == (0, b"")
     assert '"name":"六步"'.encode() in out
+
+
+def test_a_broken_profile_is_told_in_a_line(root, tmp_path):
+    shutil.copytree(root / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "sim" / "profiles" / "mine.json").write_text('{"name": ')
+    command = [sys.executable, "-m", "sim", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("batchloom: mine.json: is no JSON: ")
+    assert done.stderr.count("\n") == 1

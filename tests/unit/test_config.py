@@ -132,3 +132,8 @@ def test_an_unknown_key_is_named_with_the_known_ones():
 @pytest.mark.parametrize("name", ["max_num_active_seqs", "max_num_scheduled_tokens", "max_loras"])
 def test_null_is_the_same_as_left_out(name):
     assert parse_config({name: None}) == Config()
+
+
+@pytest.mark.parametrize(("scheduled", "budget"), [(None, 32), (16, 16), (64, 32)])
+def test_the_budget_of_a_step_is_the_smaller_of_both_limits(scheduled, budget):
+    assert Config(max_num_batched_tokens=32, max_num_scheduled_tokens=scheduled).token_budget == budget
