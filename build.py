@@ -42,6 +42,11 @@ Catalogs = dict[str, dict[str, str]]
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
+FIGURE_CATALOGS = ("", "sandbox.")
+"""Beginnings of the names of the catalogues that figures need, also in the browser."""
+BUILD_CATALOGS = ("page.", "question.")
+"""Those that only the build needs."""
+
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; worker-src 'self' blob:; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
@@ -91,9 +96,12 @@ def read_catalog(path: Path) -> dict[str, str]:
     return {str(message.id): str(message.string) for message in catalog if message.id}
 
 
-def read_catalogs(prefix: str) -> Catalogs:
-    """The catalogues `<prefix><language>.po`, which must have the same ids."""
-    catalogs = {language: read_catalog(SITE / "locales" / f"{prefix}{language}.po") for language in LANGUAGES}
+def read_catalogs(*prefixes: str) -> Catalogs:
+    """The catalogues `<prefix><language>.po` of all prefixes together; both languages must have the same ids."""
+    catalogs: Catalogs = {language: {} for language in LANGUAGES}
+    for language in LANGUAGES:
+        for prefix in prefixes:
+            catalogs[language] |= read_catalog(SITE / "locales" / f"{prefix}{language}.po")
     if different := set(catalogs["en"]) ^ set(catalogs["zh"]):
         raise BuildError(f"site/locales: only in one language: {', '.join(sorted(different)[:3])}")
     return catalogs
@@ -115,11 +123,11 @@ class Pages:
     """
 
     def __init__(self, out: Path, catalogs: Catalogs, base: str = "") -> None:
-        page_words, asked = read_catalogs("page."), read_catalogs("question.")
+        build_words = read_catalogs(*BUILD_CATALOGS)
         self.out, self.base = out, base
         self.addresses: list[str] = []
         self.results: dict[tuple[str, str], str] = {}
-        self.words = {name: Words(name, catalogs[name] | page_words[name] | asked[name]) for name in LANGUAGES}
+        self.words = {name: Words(name, catalogs[name] | build_words[name]) for name in LANGUAGES}
         self.markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
         self.jinja = Environment(
             loader=FileSystemLoader((ROOT / "templates", SITE / "content")),
@@ -322,7 +330,7 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
         shutil.rmtree(out / name, ignore_errors=True)
     for name in ABSOLUTE:
         (out / name).unlink(missing_ok=True)
-    catalogs = read_catalogs("")
+    catalogs = read_catalogs(*FIGURE_CATALOGS)
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
     copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
     write_editor(PACKAGES, out)

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from build import read_catalogs  # noqa: E402 the checkout is on the path only now
+from build import FIGURE_CATALOGS, read_catalogs  # noqa: E402 the checkout is on the path only now
 from sim.figures import FIGURES, Figure  # noqa: E402
 from sim.figures.questions import QUESTIONS  # noqa: E402
 from sim.figures.words import Words  # noqa: E402
@@ -19,7 +19,7 @@ BEGIN, END = "<!-- figures: written by scripts/embed_table.py -->\n", "<!-- end 
 
 def table() -> str:
     """All figures, in Markdown: what each control accepts and starts with, presets, parts that can be hidden."""
-    words = Words("en", read_catalogs("")["en"])
+    words = Words("en", read_catalogs(*FIGURE_CATALOGS)["en"])
     rows = ["| figure | controls (allowed; at first) | presets | parts for `hide` |", "|---|---|---|---|"]
     rows += [_row(figure, words) for figure in FIGURES.values()]
     return "\n".join(rows) + "\n"

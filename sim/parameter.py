@@ -6,7 +6,7 @@ from typing import Literal
 
 from .errors import ConfigError
 
-Kind = Literal["int", "bool", "number", "choice"]
+Kind = Literal["int", "bool", "number", "choice", "text"]
 Value = int | bool | float | str | None
 
 
@@ -16,9 +16,9 @@ class Parameter:
 
     Args:
         name: the key in a scenario, a form, a query string; vLLM's own name where vLLM has one.
-        kind: `int`, `bool`, `number` (a fraction), or `choice`.
+        kind: `int`, `bool`, `number` (a fraction), `choice`, or `text`.
         default: the value when it is left out; `None` means that `none_means` applies.
-        minimum, maximum: smallest and largest value allowed, for `int` and `number`.
+        minimum, maximum: smallest and largest value allowed, for `int` and `number`; for `text` the most characters.
         choices: what is allowed, for `choice`.
         unit: what an integer counts: `tokens`, `requests`, `blocks`, `steps`, `us`, or empty.
         flag: the flag of `vllm serve`, empty when there is none.
@@ -52,6 +52,8 @@ class Parameter:
                 return " or ".join(repr(choice) for choice in self.choices)
             case "number":
                 return f"a number from {self.minimum} to {'below ' if self.below_maximum else ''}{self.maximum}"
+            case "text":
+                return f"text of at most {self.maximum} characters"
             case "int":
                 return f"an integer from {self.minimum} to {self.maximum}"
 
@@ -77,6 +79,8 @@ class Parameter:
                 return isinstance(value, bool)
             case "choice":
                 return isinstance(value, str) and value in self.choices
+            case "text":
+                return isinstance(value, str) and self._in_range(len(value))
             case "int":
                 return type(value) is int and self._in_range(value)
             case "number":

@@ -8,10 +8,11 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
+from build import BUILD_CATALOGS, FIGURE_CATALOGS
 from tests.languages import numbers
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
-PAIRS = ("", "page.", "question.")
+PAIRS = (*FIGURE_CATALOGS, *BUILD_CATALOGS)
 MAY_BE_EMPTY = {"zh": {"sentence.join"}, "en": set()}
 """Between two sentences Chinese has no space."""
 

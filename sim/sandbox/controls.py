@@ -1,0 +1,68 @@
+"""What the form of the sandbox sets: the configuration, the requests as JSON, and what is looked at."""
+
+import json
+
+from ..parameter import Parameter, Value
+from ..parameters import CONFIG
+
+MAX_TEXT = 20_000_000
+"""Most characters of the requests as JSON: a trace of 100,000 requests is shorter."""
+COLUMNS = ("12", "24", "60", "150", "450", "1800", "all")
+"""How many steps the timeline shows at once."""
+ROWS = 24
+"""Requests that it shows at once."""
+MAX_STEPS = 10_000_000
+
+REQUESTS = (
+    {"id": "A", "prompt_tokens": 10, "output_tokens": 14, "prefix": [["system", 8]]},
+    {"id": "B", "arrival_step": 1, "prompt_tokens": 22, "output_tokens": 6, "prefix": [["system", 8]]},
+    {"id": "C", "arrival_step": 2, "prompt_tokens": 12, "output_tokens": 12, "prefix": [["system", 8]]},
+    {"id": "D", "arrival_step": 3, "prompt_tokens": 18, "output_tokens": 5},
+    {"id": "E", "arrival_step": 5, "prompt_tokens": 9, "output_tokens": 8, "prefix": [["system", 8]]},
+    {"id": "F", "arrival_step": 6, "prompt_tokens": 26, "output_tokens": 4},
+)
+"""The requests that the page starts with: they share a prefix, run out of blocks, and are preempted."""
+FIRST_CONFIG: dict[str, Value] = {
+    "max_num_batched_tokens": 16,
+    "max_num_seqs": 4,
+    "max_model_len": 64,
+    "block_size": 4,
+    "num_gpu_blocks": 16,
+    "enable_prefix_caching": True,
+}
+
+NAME = Parameter("name", "text", "sandbox", "Name of the scenario.", "场景的名称。", maximum=200)
+REQUEST_LIST = Parameter(
+    "requests", "text", "", "The requests as JSON, a list of objects.", "请求列表，JSON 格式。", maximum=MAX_TEXT
+)
+STEP = Parameter(
+    "step",
+    "int",
+    4,
+    "Step of the timeline that is looked at.",
+    "正在查看的步。",
+    minimum=0,
+    maximum=MAX_STEPS,
+    unit="steps",
+)
+VIEW = (
+    STEP,
+    Parameter("columns", "choice", "24", "Steps shown at once.", "一次显示的步数。", choices=COLUMNS),
+    Parameter(
+        "row", "int", 0, "First request shown.", "显示的第一个请求。", minimum=0, maximum=MAX_STEPS, unit="requests"
+    ),
+    Parameter("request", "text", "", "Request that is marked in all views.", "在所有视图中标出的请求。", maximum=200),
+)
+CONTROLS = (*CONFIG, NAME, REQUEST_LIST, *VIEW)
+
+
+def list_text(requests: object) -> str:
+    """Requests as JSON, one on a line."""
+    assert isinstance(requests, list | tuple)
+    return "[" + ",\n ".join(json.dumps(request, ensure_ascii=False) for request in requests) + "]"
+
+
+def first_values() -> dict[str, Value]:
+    """The value of each control that the page starts with."""
+    values = {parameter.name: parameter.default for parameter in CONTROLS}
+    return values | FIRST_CONFIG | {"requests": list_text(REQUESTS)}

@@ -1,0 +1,178 @@
+"""A run seen along its requests: what each does from when to when, what fills each step, and where something happens.
+
+One pass over the trace; pictures of any part of it are drawn from here, without a look at every step again.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from ..scenario import RequestSpec, Scenario
+from ..trace import StepRecord, Trace
+
+Activity = Literal["waiting", "prefill", "decode", "recompute", "nothing"]
+"""What a request does in a step. `nothing`: it runs and gets no tokens. `recompute`: tokens that a preemption took."""
+
+EVENTS = ("admission", "preemption", "cache_hit", "finish", "budget_full", "starvation")
+STARVED_STEPS = 20
+"""So many steps in a row without a token are called a starvation; it begins with the first of them."""
+
+
+class Stretch(NamedTuple):
+    """The same activity from step `first` to step `last`, both included."""
+
+    first: int
+    last: int
+    activity: Activity
+
+
+@dataclass(slots=True)
+class Lane:
+    """One request: what it does, stretch after stretch in order of steps, and the steps that preempted it."""
+
+    spec: RequestSpec
+    place: int
+    stretches: list[Stretch] = field(default_factory=list)
+    preempted: list[int] = field(default_factory=list)
+    finished: int | None = None
+
+    def at(self, step: int) -> Activity | None:
+        """What it does in `step`; `None` when it is not there."""
+        i = bisect_right(self.stretches, step, key=_first) - 1
+        return self.stretches[i].activity if i >= 0 and step <= self.stretches[i].last else None
+
+    def touches(self, first: int, last: int) -> bool:
+        """Whether it is there in any of the steps from `first` to `last`."""
+        return bool(self.stretches) and self.stretches[0].first <= last and self.stretches[-1].last >= first
+
+    def add(self, first: int, last: int, activity: Activity) -> None:
+        """It goes on with `activity` from `first` to `last`."""
+        if last < first:
+            return
+        if self.stretches and self.stretches[-1].activity == activity and self.stretches[-1].last == first - 1:
+            first = self.stretches.pop().first
+        self.stretches.append(Stretch(first, last, activity))
+
+
+def _first(stretch: Stretch) -> int:
+    return stretch.first
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """All lanes in the scenario's order, and for each step: tokens given, free blocks, lengths of the queues.
+
+    `events` gives the steps of each kind of event, in order.
+    """
+
+    lanes: Sequence[Lane]
+    used: Sequence[int]
+    free: Sequence[int]
+    running: Sequence[int]
+    waiting: Sequence[int]
+    events: Mapping[str, Sequence[int]]
+
+    def between(self, first: int, last: int) -> list[Lane]:
+        """Those that are there in any of these steps."""
+        return [lane for lane in self.lanes if lane.touches(first, last)]
+
+
+def read_lanes(scenario: Scenario, trace: Trace) -> Lanes:
+    """Follow the whole trace once."""
+    reader = _Reader(scenario)
+    for record in trace.steps:
+        reader.take(record)
+    return reader.finish(len(trace.steps))
+
+
+class _Reader:
+    def __init__(self, scenario: Scenario) -> None:
+        self.lanes = {spec.id: Lane(spec, place) for place, spec in enumerate(scenario.requests)}
+        self.budget = scenario.config.token_budget
+        self.used, self.free = array("q"), array("q")
+        self.running, self.more_waiting = array("q"), array("q", [0])
+        self.events: dict[str, list[int]] = {kind: [] for kind in EVENTS}
+        # Of each request: tokens computed, tokens that the last preemption took, the step since which it waits.
+        self.computed: dict[str, int] = {}
+        self.lost: dict[str, int] = {}
+        self.waits_since: dict[str, int] = {}
+        self.arrivals = sorted(scenario.requests, key=lambda spec: spec.arrival, reverse=True)
+        self.aborts = scenario.aborts()
+
+    def take(self, record: StepRecord) -> None:
+        """The next step."""
+        step = record.step
+        self._arrive(record)
+        self.used.append(sum(record.scheduled.values()))
+        self.free.append(record.free_blocks)
+        self.running.append(len(record.running))
+        for request_id in record.preempted:
+            self.lost[request_id] = self.computed.get(request_id, 0)
+            self.lanes[request_id].preempted.append(step)
+            self.waits_since[request_id] = step
+        for request_id in (*record.new, *record.resumed):
+            since = self.waits_since.pop(request_id, step)
+            self.lanes[request_id].add(since, step - 1, "waiting")
+        for request_id, num_tokens in record.scheduled.items():
+            self._serve(record, request_id, num_tokens)
+        if len(record.running) > len(record.scheduled):
+            for request_id in record.running:
+                if request_id not in record.scheduled:
+                    self.lanes[request_id].add(step, step, "nothing")
+        for request_id in record.finished:
+            self.lanes[request_id].finished = step
+        self._note(record)
+
+    def _arrive(self, record: StepRecord) -> None:
+        now = record.step if record.start_us is None else record.start_us
+        while self.arrivals and self.arrivals[-1].arrival[0] <= now:
+            self.waits_since[self.arrivals.pop().id] = record.step
+        for request_id in self.aborts.get(record.step, ()):
+            since = self.waits_since.pop(request_id, None)
+            if since is not None:
+                self.lanes[request_id].add(since, record.step - 1, "waiting")
+
+    def _serve(self, record: StepRecord, request_id: str, num_tokens: int) -> None:
+        lane, after = self.lanes[request_id], record.computed[request_id]
+        before = after - num_tokens
+        activity: Activity = "decode" if before >= lane.spec.prompt_tokens else "prefill"
+        if before < self.lost.get(request_id, 0):
+            activity = "recompute"
+        lane.add(record.step, record.step, activity)
+        drafts = record.spec.get(request_id, 0)
+        self.computed[request_id] = after - max(drafts - max(record.generated.get(request_id, 0) - 1, 0), 0)
+
+    def _note(self, record: StepRecord) -> None:
+        happened = {
+            "admission": record.new or record.resumed,
+            "preemption": record.preempted,
+            "cache_hit": record.cached,
+            "finish": record.finished,
+            "budget_full": self.used[-1] == self.budget and (len(self.used) < 2 or self.used[-2] < self.budget),
+        }
+        for kind, is_so in happened.items():
+            if is_so:
+                self.events[kind].append(record.step)
+
+    def finish(self, num_steps: int) -> Lanes:
+        """What is left open ends with the run."""
+        for request_id, since in self.waits_since.items():
+            self.lanes[request_id].add(since, num_steps - 1, "waiting")
+        changes = array("q", bytes(8 * (num_steps + 1)))
+        starved = set()
+        for lane in self.lanes.values():
+            for first, last, activity in lane.stretches:
+                if activity == "waiting":
+                    changes[first] += 1
+                    changes[last + 1] -= 1
+                if activity in ("waiting", "nothing") and last - first + 1 >= STARVED_STEPS:
+                    starved.add(first)
+        self.events["starvation"] = sorted(starved)
+        waiting, now = array("q"), 0
+        for change in changes[:num_steps]:
+            now += change
+            waiting.append(now)
+        lanes = sorted(self.lanes.values(), key=lambda lane: lane.spec.arrival)
+        return Lanes(lanes, self.used, self.free, self.running, waiting, self.events)
