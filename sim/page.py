@@ -18,9 +18,14 @@ from .figures.imports import import_file
 from .figures.words import Words
 from .onestep import onestep
 from .parameters import ONESTEP, shown
+from .sandbox.controls import values_of
+from .sandbox.figure import SANDBOX, part
+from .sandbox.saved import save
 from .scenario import parse_scenario
 
 LANGUAGES = ("en", "zh")
+DRAWN = FIGURES | {SANDBOX.name: SANDBOX}
+"""All that a `<batch-loom>` may show, by name."""
 
 
 def _load_words(language: str) -> Words:
@@ -41,7 +46,7 @@ def handle(text: str, data: Any = None) -> str:
         data: the bytes of a file that the question is about; from the page a `Uint8Array`.
 
     Returns:
-        JSON, `{"result": ...}` or `{"error": one line}`.
+        JSON, `{"result": ...}` or `{"error": one line}`, the latter with `field` where it is about one.
     """
     try:
         question = json.loads(text)
@@ -49,7 +54,7 @@ def handle(text: str, data: Any = None) -> str:
             question["data"] = data.to_bytes() if hasattr(data, "to_bytes") else bytes(data)
         answer = {"result": _answer(question)}
     except ConfigError as error:
-        answer = {"error": _one_line(str(error))}
+        answer = {"error": _one_line(str(error)), "field": error.field}
     except Exception as error:  # noqa: BLE001 - a defect in one figure must not take the others with it
         answer = {"error": _one_line(f"internal error: {type(error).__name__}: {error}")}
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
@@ -63,7 +68,7 @@ def _answer(question: Mapping[str, Any]) -> object:
 
 
 def _render(question: Mapping[str, Any]) -> str:
-    figure = FIGURES[question["figure"]]
+    figure = DRAWN[question["figure"]]
     return figure.render(figure.check(question["values"]), WORDS[question["language"]])
 
 
@@ -104,6 +109,22 @@ def _beside(question: Mapping[str, Any]) -> str:
     return draw_beside(scenario, question["series"], WORDS[question["language"]])
 
 
+def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the sandbox's controls for a scenario."""
+    scenario = question.get("scenario")
+    parse_scenario(scenario)
+    assert isinstance(scenario, Mapping)
+    return values_of(scenario)
+
+
+def _sandbox_part(question: Mapping[str, Any]) -> str:
+    return part(str(question.get("part")), SANDBOX.check(question["values"]), WORDS[question["language"]])
+
+
+def _sandbox_export(question: Mapping[str, Any]) -> dict[str, str]:
+    return save(str(question.get("format")), SANDBOX.check(question["values"]), str(question.get("address")))
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
@@ -113,6 +134,9 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "beside": _beside,
     "edit": _edit,
     "edit-sample": _edit_sample,
+    "sandbox-values": _sandbox_values,
+    "sandbox-part": _sandbox_part,
+    "sandbox-export": _sandbox_export,
 }
 
 

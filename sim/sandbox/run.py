@@ -14,6 +14,7 @@ from ..parameters import CONFIG
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from .lanes import Lanes, read_lanes
+from .pool import PoolWatch
 
 CONFIG_NAMES = tuple(parameter.name for parameter in CONFIG)
 KEPT_RUNS = 4
@@ -21,12 +22,13 @@ KEPT_RUNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A scenario and all that is known of its run."""
+    """A scenario and all that is known of its run. `watch` goes along to where somebody looks at the blocks."""
 
     scenario: Scenario
     trace: Trace
     lanes: Lanes
     summary: Summary
+    watch: PoolWatch
 
     @property
     def budget(self) -> int:
@@ -59,12 +61,21 @@ def _requests(text: str) -> object:
 
 
 def run_of(values: Mapping[str, Value]) -> Run:
-    """The run for the values of the form; the latest few are kept, so that another look at one costs nothing.
+    """The run for the values of the form.
 
     Raises:
         ConfigError: no scenario, or one that vLLM refuses.
     """
-    return _run(json.dumps(document(values)))
+    return run_document(document(values))
+
+
+def run_document(scenario: Mapping[str, Any]) -> Run:
+    """The run of a scenario; the latest few are kept, so that another look at one costs nothing.
+
+    Raises:
+        ConfigError: no scenario, or one that vLLM refuses.
+    """
+    return _run(json.dumps(scenario))
 
 
 @lru_cache(maxsize=KEPT_RUNS)
@@ -73,4 +84,4 @@ def _run(text: str) -> Run:
     trace = simulate(scenario)
     if trace.error is not None:
         raise ConfigError(trace.error.field, trace.error.message)
-    return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario))
+    return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))

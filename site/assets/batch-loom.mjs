@@ -2,6 +2,7 @@
 // Nothing here knows what the values mean.
 
 import { findProblem, readValues, writeValues } from "./controls.mjs";
+import { Problem } from "./problem.mjs";
 import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
 import { Selection } from "./select.mjs";
@@ -9,6 +10,7 @@ import { swap } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
 const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
+const REST = 200; // and those after which the parts are asked for that may come later
 
 export class BatchLoom extends HTMLElement {
   #engine = null;
@@ -20,6 +22,7 @@ export class BatchLoom extends HTMLElement {
   #spoken;
   #player;
   #settling = 0;
+  #resting = 0;
   #told = null; // values for which something was said that the picture's sentence must not cut off
 
   connectedCallback() {
@@ -27,7 +30,7 @@ export class BatchLoom extends HTMLElement {
     const root = this.shadowRoot ?? adoptTemplate(this);
     this.form = root.querySelector("form");
     this.#result = root.querySelector('[data-part="result"]');
-    this.#problem = root.querySelector('[data-part="problem"]');
+    this.#problem = new Problem(this, root.querySelector('[data-part="problem"]'));
     this.#spoken = root.querySelector('[data-part="spoken"]');
     this.#shown = readValues(this.form, { drawn: true });
     this.#player = new Player(this);
@@ -55,7 +58,7 @@ export class BatchLoom extends HTMLElement {
     this.#player.stop();
     writeValues(this.form, this.#shown);
     this.#tellOutputs();
-    this.#tell("");
+    this.#problem.tell(null);
     for (const control of this.form.elements) control.disabled = true;
     this.dataset.state = "static";
   }
@@ -65,7 +68,11 @@ export class BatchLoom extends HTMLElement {
   }
 
   #isShown() {
-    return same(readValues(this.form), this.#shown);
+    return this.#isAt(this.#shown);
+  }
+
+  #isAt(values) {
+    return same(readValues(this.form), values);
   }
 
   #moved(isNear) {
@@ -88,16 +95,33 @@ export class BatchLoom extends HTMLElement {
     let refused = null;
     while (this.#engine && this.#isNear && !this.#isShown()) {
       const values = readValues(this.form);
-      const problem = findProblem(this.form)?.text ?? (refused && same(values, refused.values) ? refused.text : "");
-      this.#tell(problem);
+      const problem = findProblem(this.form) ?? (refused && same(values, refused.values) ? refused : null);
+      this.#problem.tell(problem);
       if (problem) break;
       refused = await this.#ask(values);
     }
     this.#isAsking = false;
     if (!this.#engine || this.isCurrent || !this.#isShown()) return;
-    this.#tell("");
+    this.#problem.tell(null);
     this.dataset.state = "current";
     this.#speakSoon();
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => this.#askLater(), REST);
+  }
+
+  /** Fills the parts of the picture that say in `data-ask` how they are asked for, one by one, while nothing changes. */
+  async #askLater() {
+    const shown = this.#shown;
+    const isStill = () => this.#engine && this.isCurrent && this.#shown === shown;
+    for (const place of this.#result.querySelectorAll("[data-ask]")) {
+      if (!isStill()) return;
+      const { language } = document.documentElement.dataset;
+      const message = { ...JSON.parse(place.dataset.ask), language, values: shown };
+      const html = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
+      if (!isStill() || html === null) return;
+      place.removeAttribute("data-ask");
+      place.innerHTML = html;
+    }
   }
 
   #speakSoon() {
@@ -132,19 +156,23 @@ export class BatchLoom extends HTMLElement {
       const html = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
       if (!this.#engine) return null;
       swap(this.#result, html);
-      this.#shown = values;
+      this.#shown = this.#limit(values);
       this.#tellOutputs();
+      this.dispatchEvent(new Event("drawn"));
       return null;
     } catch (error) {
-      if (error instanceof Refused) return { values, text: error.message };
+      if (error instanceof Refused) return { values, text: error.message, field: error.field };
       this.#engine = null; // it died; the page will tell
       return null;
     }
   }
 
-  #tell(problem) {
-    if (this.#problem.textContent !== problem) this.#problem.textContent = problem;
-    this.#problem.hidden = problem === "";
+  /** Ends sliders where the picture says. Gives what `values` are then: a picture is drawn for the nearest that there is. */
+  #limit(values) {
+    const isAsked = this.#isAt(values);
+    const limits = this.#result.querySelector("[data-limits]")?.dataset.limits ?? "{}";
+    for (const [name, max] of Object.entries(JSON.parse(limits))) this.form.elements[name].max = max;
+    return isAsked ? readValues(this.form) : values;
   }
 
   /** The value of each control in words beside it, and the words of the result that a slider speaks. */
