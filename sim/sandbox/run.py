@@ -83,5 +83,5 @@ def _run(text: str) -> Run:
     scenario = parse_scenario(json.loads(text))
     trace = simulate(scenario)
     if trace.error is not None:
-        raise ConfigError(trace.error.field, trace.error.message)
+        raise ConfigError(trace.error.field, trace.error.message.removeprefix("Value error, "))
     return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))
