@@ -19,7 +19,7 @@ from .figures.words import Words
 from .onestep import onestep
 from .parameters import ONESTEP, shown
 from .sandbox.controls import values_of
-from .sandbox.figure import SANDBOX, part
+from .sandbox.figure import SANDBOX, draw, part
 from .sandbox.saved import save
 from .scenario import parse_scenario
 
@@ -67,8 +67,11 @@ def _answer(question: Mapping[str, Any]) -> object:
     return _ANSWERS[kind](question)
 
 
-def _render(question: Mapping[str, Any]) -> str:
+def _render(question: Mapping[str, Any]) -> object:
     figure = DRAWN[question["figure"]]
+    if figure is SANDBOX:
+        drawn = draw(SANDBOX.check(question["values"]), WORDS[question["language"]])
+        return {"parts": drawn.parts, "set": {".selected": {"x": drawn.band}}}
     return figure.render(figure.check(question["values"]), WORDS[question["language"]])
 
 

@@ -12,7 +12,7 @@ from ..figures.words import Words
 from ..parameter import Value, shown
 from ..parameters import CONFIG
 from ..reasons import Reason
-from .run import Run, document, run_document
+from .run import Run, config_of, run_under
 
 MOST_SHOWN = 160
 """Characters of a value that are shown."""
@@ -28,17 +28,16 @@ def baseline_of(values: Mapping[str, Value]) -> Run | None:
     if not text:
         return None
     try:
-        config = json.loads(text)
-        return run_document(document(values) | {"config": config})
-    except (ValueError, RecursionError) as error:
-        raise ConfigError("baseline", f"{shown(text)} is not allowed, must be a configuration as JSON") from error
+        return run_under(values, text)
     except ConfigError as error:
         raise ConfigError("baseline", str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError("baseline", f"{shown(text)} is not allowed, must be a configuration as JSON") from error
 
 
 def config_text(values: Mapping[str, Value]) -> str:
     """The configuration of the form, as the control `baseline` takes it."""
-    return json.dumps(document(values)["config"])
+    return json.dumps(config_of(values))
 
 
 def swap(values: Mapping[str, Value]) -> dict[str, Value]:

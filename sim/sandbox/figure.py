@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from ..errors import ConfigError
 from ..figures.figure import Figure
@@ -17,33 +19,56 @@ from .moment import moment_of
 from .numbers import numbers
 from .run import Run, run_of
 from .step import happens, step_panel
-from .timeline import timeline
-from .window import beside, window_of
+from .timeline import band_place, timeline
+from .window import Window, beside, window_of
 
 NOW = 20_000
 """Requests times steps up to which the blocks are drawn with the step; in larger runs they follow when it settles."""
+KEPT_TIMELINES = 16
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
-    """The picture: timeline, step, numbers, blocks, and the comparison with a baseline if there is one.
+class Drawn(NamedTuple):
+    """The picture in parts, each one element, and the place of the band over the step in every timeline.
+
+    Parts that are the same as before need not be put into the page again; a walk through the steps leaves most of them.
+    """
+
+    parts: list[str]
+    band: int
+
+
+def draw(values: Mapping[str, Value], words: Words) -> Drawn:
+    """Timeline, step, numbers, blocks, and the comparison with a baseline if there is one.
 
     Raises:
         ConfigError: no scenario, or one that vLLM refuses; the same of the baseline.
     """
     run, baseline = run_of(values), baseline_of(values)
     if not run.num_steps:
-        return element("div", {"class": "above"}, _outcome(run, words))
-    step = _step(run, values)
-    moment = moment_of(run, step)
+        return Drawn([element("div", {"class": "above"}, _outcome(run, words))], 0)
+    step, row = _step(run, values), values["row"]
+    assert isinstance(row, int)
+    window = window_of(run, step, str(values["columns"]), row, str(values["request"]))
     parts = [
         element("div", {"class": "above"}, _outcome(run, words), _sentence(run, step, words)),
-        _timelines(run, baseline, step, values, words),
-        step_panel(run, moment, words),
+        _near(run, step, str(values["event"]), words),
+        _timelines(run, baseline, window, str(values["request"]), words),
+        step_panel(run, moment_of(run, step), words),
         element("section", {"class": "memory", "data-part": "blocks"}, _blocks(run, step, words)),
         _compare(run, baseline, values, words),
         element("section", {"class": "numbers"}, numbers(run.summary, baseline.summary if baseline else None, words)),
     ]
-    return "".join(parts)
+    return Drawn(parts, band_place(window, step))
+
+
+def render(values: Mapping[str, Value], words: Words) -> str:
+    """The picture as one text.
+
+    Raises:
+        ConfigError: as for `draw`.
+    """
+    drawn = draw(values, words)
+    return "".join(drawn.parts).replace('class="selected" x="0"', f'class="selected" x="{drawn.band}"')
 
 
 def part(name: str, values: Mapping[str, Value], words: Words) -> str:
@@ -98,32 +123,33 @@ def _sentence(run: Run, step: int, words: Words) -> str:
     return element("p", {"class": "why", "data-part": "why"}, told, also)
 
 
-def _timelines(run: Run, baseline: Run | None, step: int, values: Mapping[str, Value], words: Words) -> str:
-    columns, request, row = str(values["columns"]), str(values["request"]), values["row"]
-    assert isinstance(row, int)
-    window = window_of(run, step, columns, row, request)
-    events = EVENTS if values["event"] == "any" else (str(values["event"]),)
-    near = (run.lanes.event_before(events, step), run.lanes.next_event(events, step))
-    data: dict[str, object] = {
-        "class": "timelines",
-        "id": "sandbox-timeline",
-        "tabindex": 0,
-        "role": "group",
-        "aria-label": words("schedule.timeline"),
-        "data-part": "timeline",
-        "data-events": json.dumps([[n, happens(run, n, words)] for n in near if n is not None], ensure_ascii=False),
+def _near(run: Run, step: int, event: str, words: Words) -> str:
+    """For scripts: the events before and after the step, the last step that there is, and what a slider speaks."""
+    kinds = EVENTS if event == "any" else (event,)
+    near = (run.lanes.event_before(kinds, step), run.lanes.next_event(kinds, step))
+    events = [[n, happens(run, n, words)] for n in near if n is not None]
+    data = {
+        "hidden": True,
+        "data-events": json.dumps(events, ensure_ascii=False),
         "data-limits": json.dumps({"step": run.num_steps - 1}),
         "data-valuetext": words("sandbox.valuetext", step=step, used=run.lanes.used[step], budget=run.budget),
     }
-    drawn = [element("div", {"class": "lane-box"}, timeline(run, window, step, request, words))]
+    return element("div", data)
+
+
+@lru_cache(maxsize=KEPT_TIMELINES)
+def _timelines(run: Run, baseline: Run | None, window: Window, request: str, words: Words) -> str:
+    data = {"class": "timelines", "id": "sandbox-timeline", "tabindex": 0, "role": "group"}
+    data |= {"aria-label": words("schedule.timeline"), "data-part": "timeline"}
+    drawn = [element("div", {"class": "lane-box"}, timeline(run, window, request, words))]
     if baseline is not None:
         title = element("h3", {"class": "lane-title"}, words.html("sandbox.baseline"))
-        other = timeline(baseline, beside(window, baseline), step, request, words)
+        other = timeline(baseline, beside(window, baseline), request, words)
         drawn = [element("h3", {"class": "lane-title"}, words.html("sandbox.now")), *drawn, title]
         drawn.append(element("div", {"class": "lane-box"}, other))
     shown_rows = {"first": window.row + 1, "last": window.row + len(window.lanes), "n": window.num_rows}
     rows = element("p", {"class": "quiet rows"}, words.html("sandbox.rows", **shown_rows))
-    return element("div", data, *drawn) + rows
+    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), rows)
 
 
 def _blocks(run: Run, step: int, words: Words) -> str:

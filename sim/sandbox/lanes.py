@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
     activity: Activity
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Lane:
     """One request: what it does, stretch after stretch in order of steps, and the steps that preempted it."""
 

@@ -20,11 +20,15 @@ ROOM = 24
 WAITS: tuple[Activity, ...] = ("waiting", "nothing")
 
 
-def timeline(run: Run, window: Window, step: int, request: str, words: Words) -> str:
-    """Names of the rows, and the drawing beside them; `request` is the one that is marked."""
+def timeline(run: Run, window: Window, request: str, words: Words) -> str:
+    """Names of the rows, and the drawing beside them; `request` is the one that is marked.
+
+    The band over the step that is looked at stands at the left: `band_place` says where it belongs. So a timeline is
+    the same for all steps that it shows.
+    """
     body = HEAD + ROW * len(window.lanes)
     height = body + 3 * FOOT
-    marks = [_band(window, step, height)]
+    marks = [_band(window, height)]
     marks += [_mark(window, index) for index, lane in enumerate(window.lanes) if lane.spec.id == request]
     data = {
         "width": window.width if window.is_single else WIDTH,
@@ -72,10 +76,14 @@ def _name(lane: Lane) -> str:
 # ---------------------------------------------------------------- above and below the rows
 
 
-def _band(window: Window, step: int, height: int) -> str:
+def _band(window: Window, height: int) -> str:
     wide = window.cell if window.is_single else max(1, window.columns // 300)
-    place = {"class": "selected", "x": (step - window.first) * window.cell, "y": 0}
-    return element("rect", place | {"width": wide, "height": height})
+    return element("rect", {"class": "selected", "x": 0, "y": 0, "width": wide, "height": height})
+
+
+def band_place(window: Window, step: int) -> int:
+    """The `x` of the band over a step."""
+    return (step - window.first) * window.cell
 
 
 def _mark(window: Window, index: int) -> str:

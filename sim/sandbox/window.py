@@ -1,6 +1,5 @@
 """What of a run is seen: a page of its steps, and a page of its requests."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from .controls import ROWS
@@ -30,7 +29,7 @@ class Window(NamedTuple):
     first: int
     steps: int
     columns: int
-    lanes: Sequence[Lane]
+    lanes: tuple[Lane, ...]
     row: int
     num_rows: int
 
@@ -65,14 +64,14 @@ def window_of(run: Run, step: int, columns: str, row: int, request: str) -> Wind
     steps = min(count, run.num_steps - first)
     there = run.lanes.between(first, first + steps - 1)
     row = max(0, min(row, len(there) - ROWS))
-    lanes = there[row : row + ROWS]
+    lanes = tuple(there[row : row + ROWS])
     if request and all(lane.spec.id != request for lane in lanes):
-        lanes = [*(lane for lane in there if lane.spec.id == request), *lanes][:ROWS]
+        lanes = (*(lane for lane in there if lane.spec.id == request), *lanes)[:ROWS]
     return Window(first, steps, count, lanes, row, len(there))
 
 
 def beside(window: Window, run: Run) -> Window:
     """The same steps and requests of another run of them, which may have ended before."""
     steps = max(0, min(window.columns, run.num_steps - window.first))
-    lanes = [run.lanes.lanes[run.lanes.order[lane.spec.id]] for lane in window.lanes]
+    lanes = tuple(run.lanes.lanes[run.lanes.order[lane.spec.id]] for lane in window.lanes)
     return window._replace(steps=steps, lanes=lanes)

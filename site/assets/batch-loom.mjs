@@ -6,7 +6,7 @@ import { Problem } from "./problem.mjs";
 import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
 import { Selection } from "./select.mjs";
-import { swap } from "./swap.mjs";
+import { swap, swapParts } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
 const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
@@ -23,6 +23,7 @@ export class BatchLoom extends HTMLElement {
   #player;
   #settling = 0;
   #resting = 0;
+  #parts = []; // what the picture was made of, where it comes in parts
   #told = null; // values for which something was said that the picture's sentence must not cut off
 
   connectedCallback() {
@@ -117,9 +118,9 @@ export class BatchLoom extends HTMLElement {
       if (!isStill()) return;
       const { language } = document.documentElement.dataset;
       const message = { ...JSON.parse(place.dataset.ask), language, values: shown };
-      const html = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
+      const picture = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
       if (!isStill() || html === null) return;
-      place.removeAttribute("data-ask");
+      place.removeAttribute("aria-busy");
       place.innerHTML = html;
     }
   }
@@ -153,9 +154,10 @@ export class BatchLoom extends HTMLElement {
   async #ask(values) {
     const { language } = document.documentElement.dataset;
     try {
-      const html = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
+      const picture = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
       if (!this.#engine) return null;
-      swap(this.#result, html);
+      this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
+      for (const place of this.#result.querySelectorAll("[data-ask]")) place.setAttribute("aria-busy", "true");
       this.#shown = this.#limit(values);
       this.#tellOutputs();
       this.dispatchEvent(new Event("drawn"));
