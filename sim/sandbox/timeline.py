@@ -28,13 +28,10 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
     """
     body = HEAD + ROW * len(window.lanes)
     height = body + 3 * FOOT
-    marks = [_band(window, height)]
-    marks += [_mark(window, index) for index, lane in enumerate(window.lanes) if lane.spec.id == request]
-    data = {
-        "width": window.width if window.is_single else WIDTH,
-        "height": height,
-        "viewBox": f"0 0 {window.width} {height}",
-        "preserveAspectRatio": "none",
+    marks = [_mark(window, index) for index, lane in enumerate(window.lanes) if lane.spec.id == request]
+    box = {"width": window.width if window.is_single else WIDTH, "height": height}
+    box |= {"viewBox": f"0 0 {window.width} {height}", "preserveAspectRatio": "none"}
+    data = box | {
         "class": "grid" if window.is_single else "grid dense",
         "data-scrub": "step",
         "data-first": window.first,
@@ -48,7 +45,9 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
     steps = steps_of(run.trace.steps, window) if window.is_single else []
     rows = [_row(steps, lane, index, window) for index, lane in enumerate(window.lanes)]
     drawing = element("svg", data, *marks, *_head(run, window), *rows, *_foot(run, window, body))
-    return _names(run, window, words) + drawing
+    # A drawing of its own: when only the band moves, the other is not painted again.
+    under = element("svg", box | {"class": "under", "aria-hidden": "true"}, _band(window, height))
+    return _names(run, window, words) + element("div", {"class": "drawings"}, under, drawing)
 
 
 # ---------------------------------------------------------------- names beside the rows

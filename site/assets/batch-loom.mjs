@@ -10,6 +10,7 @@ import { swap, swapParts } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
 const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
+const LATE = 500; // milliseconds after which a picture is dimmed that does not belong to the controls
 const REST = 200; // and those after which the parts are asked for that may come later
 
 export class BatchLoom extends HTMLElement {
@@ -23,6 +24,7 @@ export class BatchLoom extends HTMLElement {
   #player;
   #settling = 0;
   #resting = 0;
+  #late = 0;
   #parts = []; // what the picture was made of, where it comes in parts
   #told = null; // values for which something was said that the picture's sentence must not cut off
 
@@ -43,13 +45,13 @@ export class BatchLoom extends HTMLElement {
     const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
     new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
     this.#tellOutputs();
-    if (!this.#isShown()) this.dataset.state = "busy"; // a browser may have put back what was typed before a reload
+    if (!this.#isShown()) this.#setBusy(); // a browser may have put back what was typed before a reload
   }
 
   /** From now on `call(message)` answers. Edits made before are answered now. */
   connect(call) {
     this.#engine = call;
-    if (this.#isShown()) this.dataset.state = "current";
+    if (this.#isShown()) this.#setState("current");
     else this.#update();
   }
 
@@ -61,7 +63,23 @@ export class BatchLoom extends HTMLElement {
     this.#tellOutputs();
     this.#problem.tell(null);
     for (const control of this.form.elements) control.disabled = true;
-    this.dataset.state = "static";
+    this.#setState("static");
+  }
+
+  #setState(state) {
+    clearTimeout(this.#late);
+    this.#late = 0;
+    this.removeAttribute("data-late");
+    this.dataset.state = state;
+  }
+
+  /**
+   * An answer takes a few hundredths of a second. What takes longer must not look as if it were the answer: `data-late`
+   * dims it. No style hangs on the state itself, or each answer would cost a look at the whole figure.
+   */
+  #setBusy() {
+    this.dataset.state = "busy";
+    this.#late ||= setTimeout(() => this.toggleAttribute("data-late", true), LATE);
   }
 
   get isCurrent() {
@@ -85,7 +103,7 @@ export class BatchLoom extends HTMLElement {
   #changed(event) {
     if (event.isTrusted) this.#player.stop();
     this.#tellOutputs();
-    this.dataset.state = "busy";
+    this.#setBusy();
     this.#update();
   }
 
@@ -104,7 +122,7 @@ export class BatchLoom extends HTMLElement {
     this.#isAsking = false;
     if (!this.#engine || this.isCurrent || !this.#isShown()) return;
     this.#problem.tell(null);
-    this.dataset.state = "current";
+    this.#setState("current");
     this.#speakSoon();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.#askLater(), REST);
