@@ -82,7 +82,7 @@ class Preset(NamedTuple):
 
     def html(self, language: str, name: str) -> Markup:
         """One of its texts as HTML."""
-        return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(self.texts[language][name])))
+        return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(self.texts[language][name]))))
 
     @property
     def thread(self) -> str:
