@@ -97,7 +97,7 @@ class Preset(NamedTuple):
         """What it is also found by: id, thread, settings, and the reasons that occur in it."""
         views = [self.view, *([self.variant] if self.variant else [])]
         codes = re.findall(r'"code": "(\w+)"', json.dumps([view.expect for view in views]))
-        return " ".join(dict.fromkeys([self.id, self.thread, *self.view.scenario["config"], *codes]))
+        return " ".join(dict.fromkeys(filter(None, [self.id, self.thread, *self.view.scenario["config"], *codes])))
 
 
 def read_presets(folder: Path) -> list[Preset]:

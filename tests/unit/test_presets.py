@@ -161,7 +161,7 @@ def test_a_preset_is_read(tmp_path: Path) -> None:
     assert preset.variant.scenario["config"] == {"max_num_seqs": 5}
     assert preset.variant.scenario["requests"] == preset.view.scenario["requests"]
     assert preset.html("en", "answer") == "Answer with <code>code</code> &amp; &lt;more&gt;"
-    assert preset.keys == "some-id  max_num_seqs"
+    assert preset.keys == "some-id max_num_seqs"
 
 
 @pytest.mark.parametrize(
