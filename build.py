@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from scripts.editor import EDITED_SCENARIO, EditorError, copy, write_editor
 from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
+from scripts.presets import PresetError, read_presets
 from scripts.recordings import PACKED, RecordingError, pack_recordings, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
@@ -148,6 +149,7 @@ class Pages:
                 path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *OF_PAGES))
             ),
             "exports": (*TYPES, "png"),
+            "presets": read_presets(SITE / "presets"),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
@@ -377,7 +379,7 @@ def main() -> int:
             record_site(SITE / "recordings", arguments.hardware)
             run_anew()
         build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
-    except (BuildError, EditorError, GlossaryError, RecordingError, SnapshotError, OSError) as error:
+    except (BuildError, EditorError, GlossaryError, PresetError, RecordingError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

@@ -29,7 +29,7 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
     body = HEAD + ROW * len(window.lanes)
     height = body + 3 * FOOT
     marks = [_mark(window, index) for index, lane in enumerate(window.lanes) if lane.spec.id == request]
-    box = {"width": window.width if window.is_single else WIDTH, "height": height}
+    box: dict[str, object] = {"width": window.width if window.is_single else WIDTH, "height": height}
     box |= {"viewBox": f"0 0 {window.width} {height}", "preserveAspectRatio": "none"}
     data = box | {
         "class": "grid" if window.is_single else "grid dense",

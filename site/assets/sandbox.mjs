@@ -3,6 +3,7 @@
 import "./page.mjs";
 import { exportRuns } from "./sandbox-export.mjs";
 import { keepHistory } from "./sandbox-history.mjs";
+import { searchGallery } from "./sandbox-gallery.mjs";
 import { editRequests } from "./sandbox-requests.mjs";
 import { editText, takeScenario } from "./sandbox-scenario.mjs";
 import { scrub } from "./sandbox-scrub.mjs";
@@ -11,4 +12,5 @@ import { shareState } from "./sandbox-share.mjs";
 const figure = document.querySelector('batch-loom[figure="sandbox"]');
 
 for (const begin of [editRequests, editText, keepHistory, scrub, shareState, exportRuns]) begin(figure);
+searchGallery(figure.shadowRoot);
 document.querySelector("import-panel")?.addEventListener("scenario", ({ detail }) => takeScenario(figure, detail.scenario));
