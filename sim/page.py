@@ -16,6 +16,7 @@ from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
 from .figures.imports import import_file
 from .figures.words import Words
+from .generate import generate
 from .onestep import onestep
 from .parameters import ONESTEP, shown
 from .scenario import parse_scenario
@@ -104,6 +105,13 @@ def _beside(question: Mapping[str, Any]) -> str:
     return draw_beside(scenario, question["series"], WORDS[question["language"]])
 
 
+def _generate(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    values = question.get("values", {})
+    if not isinstance(values, Mapping):
+        raise ConfigError("values", f"{shown(values)} is not allowed, must be an object of parameters")
+    return generate(values)
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
@@ -113,6 +121,7 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "beside": _beside,
     "edit": _edit,
     "edit-sample": _edit_sample,
+    "generate": _generate,
 }
 
 
