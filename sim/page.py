@@ -14,11 +14,14 @@ from .errors import ConfigError
 from .figures import FIGURES
 from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
+from .figures.frontier import draw_frontier
 from .figures.imports import import_file
 from .figures.words import Words
+from .frontier import plan
 from .generate import generate
 from .onestep import onestep
 from .parameters import ONESTEP, shown
+from .points import Point, check_point, run_point
 from .scenario import parse_scenario
 
 LANGUAGES = ("en", "zh")
@@ -112,6 +115,29 @@ def _generate(question: Mapping[str, Any]) -> list[dict[str, Any]]:
     return generate(values)
 
 
+def _sweep_plan(question: Mapping[str, Any]) -> dict[str, list[Point]]:
+    parse_scenario(question.get("scenario"))
+    return {"points": plan(question.get("vary", []))}
+
+
+def _sweep_point(question: Mapping[str, Any]) -> dict[str, Any]:
+    parse_scenario(question.get("scenario"))
+    return run_point(question["scenario"], check_point(question.get("point")))
+
+
+def _sweep_draw(question: Mapping[str, Any]) -> str:
+    points = [check_point(point) for point in question["points"]]
+    return draw_frontier(
+        question["scenario"],
+        points,
+        question["results"],
+        question["x"],
+        question["y"],
+        WORDS[question["language"]],
+        question.get("picked"),
+    )
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
@@ -122,6 +148,9 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "edit": _edit,
     "edit-sample": _edit_sample,
     "generate": _generate,
+    "sweep-plan": _sweep_plan,
+    "sweep-point": _sweep_point,
+    "sweep-draw": _sweep_draw,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from ..errors import ConfigError
 from ..parameter import shown
+from ..points import parse_axes, points_of
 from ..scenario import parse_scenario
 from .documents import read_values
 
@@ -34,7 +35,7 @@ def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] 
         raise ConfigError("-o", f"{shown(output.name)} is not allowed, must end in {' or '.join(SUFFIXES)}")
     if output is not None and output.suffix == ".parquet":
         table.need_parquet()
-    todo = points.points_of(points.parse_axes(options.vary), options.replicas)
+    todo = points_of([*parse_axes(options.vary), points.replicas(options.replicas)])
     document = _document(options.file, imported)
     path = None if output is None else output.with_name(output.name + ".progress")
     kept = progress.Progress(path, points.key_of(document, todo))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sim.errors import ConfigError
+from sim.points import METRICS, document_at
 from sim.sweep import points, run, table
 from sim.sweep.progress import Progress
 
@@ -32,8 +33,8 @@ def test_every_combination_in_order(cli, scenario):
     done = cli("sweep", scenario, *VARY, "--replicas", "2", "--jobs", "1")
     assert (done.status, done.err) == (0, "")
     header, *lines = done.out.split("\n")
-    assert header == ",".join(["max_num_seqs", "policy", "replica", "outcome", *points.METRICS])
-    assert [line.rsplit(",", len(points.METRICS))[0] for line in lines] == [
+    assert header == ",".join(["max_num_seqs", "policy", "replica", "outcome", *METRICS])
+    assert [line.rsplit(",", len(METRICS))[0] for line in lines] == [
         *("1,fcfs,0,finished", "1,fcfs,1,finished", "1,priority,0,finished", "1,priority,1,finished"),
         *("4,fcfs,0,finished", "4,fcfs,1,finished", "4,priority,0,finished", "4,priority,1,finished"),
         "",
@@ -133,22 +134,23 @@ def test_progress_of_something_else(tmp_path):
 
 def test_a_refused_point_has_no_numbers(cli, scenario):
     lines = cli("sweep", scenario, "--vary", "max_num_batched_tokens=3,64", "--jobs", "1").out.splitlines()
-    assert lines[1] == "3,0,refused" + ",-1" * len(points.METRICS)
+    assert lines[1] == "3,0,refused" + ",-1" * len(METRICS)
     assert lines[2].startswith("64,0,finished,12,12,")
 
 
 def test_a_replica_has_the_same_arrivals_and_other_requests_there():
-    requests = points._requests(SCENARIO["requests"], 1, 1)
-    assert requests == points._requests(SCENARIO["requests"], 1, 1)
+    requests = points.shuffled(SCENARIO["requests"], 1)
+    assert requests == points.shuffled(SCENARIO["requests"], 1)
     assert [request["arrival_step"] for request in requests] == [3 * i for i in range(12)]
     assert [request["id"] for request in requests] != [request["id"] for request in SCENARIO["requests"]]
     assert {request["id"] for request in requests} == {request["id"] for request in SCENARIO["requests"]}
-    assert points._requests(SCENARIO["requests"], 2, 0)[3]["arrival_step"] == 4
+    assert points.shuffled(SCENARIO["requests"], 0) == SCENARIO["requests"]
+    assert document_at(SCENARIO, {"rate": 2})["requests"][3]["arrival_step"] == 4
 
 
 def test_the_table_is_a_structured_array():
     settings = [{"watermark": 0.5, "async_scheduling": True, "max_loras": None, "replica": 0}]
-    array = table.to_array(settings, [{"outcome": "finished"} | dict.fromkeys(points.METRICS, 7)])
+    array = table.to_array(settings, [{"outcome": "finished"} | dict.fromkeys(METRICS, 7)])
     assert array.dtype["watermark"] == np.float64
     assert array.dtype["steps"] == np.int64
     assert (array["max_loras"][0], array["steps"][0]) == ("null", 7)
