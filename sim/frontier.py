@@ -6,11 +6,13 @@ from typing import Any, Literal, NamedTuple
 from .config import parse_config
 from .errors import ConfigError
 from .parameter import shown
+from .parameters import CONFIG, by_name
 from .points import METRICS as COLUMNS
-from .points import RATE, REFUSED, Point, Result, parse_axes, points_of
+from .points import REFUSED, Point, Result, parse_axes, points_of
 from .scenario import parse_scenario
 from .serve_command import serve_command
 
+CONFIG_KEYS = tuple(by_name(CONFIG))
 MOST_POINTS = 200
 """Points that the page runs."""
 
@@ -87,7 +89,7 @@ def is_in_time(document: Mapping[str, Any]) -> bool:
     return parse_scenario(document).in_time
 
 
-def runs_of(document: Mapping[str, Any], points: Sequence[Point], results: Sequence[Result]) -> list[Run]:
+def runs_of(document: Mapping[str, Any], points: Sequence[Point], results: Sequence[Any]) -> list[Run]:
     """The points of a sweep with what came of them.
 
     Args:
@@ -108,7 +110,7 @@ def runs_of(document: Mapping[str, Any], points: Sequence[Point], results: Seque
 
 
 def _run(document: Mapping[str, Any], point: Point, result: Result, in_time: bool) -> Run:
-    settings = {key: value for key, value in point.items() if key != RATE.name}
+    settings = {key: value for key, value in point.items() if key in CONFIG_KEYS}
     config = parse_config({**document.get("config", {}), **settings})
     refusal = config.refusal()
     message = refusal.message.removeprefix("Value error, ") if refusal and result["outcome"] == REFUSED else ""

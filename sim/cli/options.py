@@ -293,6 +293,7 @@ def _add_sweep(commands: "Commands[Parser]") -> None:
     command.add_argument("--jobs", type=positive, default=-1, metavar="N", help="processes (default: one a core)")
     command.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of a Dask scheduler")
     command.add_argument("-o", "--output", metavar="OUT", help="write OUT.csv or OUT.parquet")
+    command.add_argument("--html", metavar="FILE", help="write pictures and a table of all runs to FILE")
 
 
 def _add_record(commands: "Commands[Parser]") -> None:

@@ -142,7 +142,8 @@ def _spot(run: Run, x: int, y: int, names: Sequence[str], kind: str, view: View)
         data = {"role": "button", "tabindex": 0, "data-set": json.dumps(run.point)}
     if view.picked == run.point:
         data["aria-current"] = "true"
-    return Spot(x, y, _label(run.point), name, kind, data)
+    label = _label(run.point) if len(names) > 1 else _shown(METRICS[names[0]], run.numbers[names[0]], view)
+    return Spot(x, y, label, name, kind, data)
 
 
 def _told(metric: Metric, run: Run, view: View) -> str:

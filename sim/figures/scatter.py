@@ -159,11 +159,11 @@ def _labels(spots: Sequence[Spot], places: Sequence[tuple[int, int]], line: Sequ
 
 
 def _around(x: int, y: int, width: int) -> Iterator[Box]:
-    """Where a label of this width may stand: right, left, above, below."""
+    """Where a label of this width may stand: above, right, left, below."""
     half, gap = width // 2, RADIUS + 2
+    yield Box(x - half, y - gap - 16, x + half, y - gap)
     yield Box(x + gap, y - 8, x + gap + width, y + 8)
     yield Box(x - gap - width, y - 8, x - gap, y + 8)
-    yield Box(x - half, y - gap - 16, x + half, y - gap)
     yield Box(x - half, y + gap, x + half, y + gap + 16)
 
 
