@@ -29,6 +29,7 @@ from sim import VLLM_VERSION, __version__
 from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
+from sim.frontier import METRICS
 from sim.importers import FORMATS
 from sim.parameters import CONFIG, by_name
 from sim.recordings.recording import DEVICES
@@ -70,8 +71,8 @@ ABSOLUTE = ("sitemap.xml", "robots.txt", "feed.xml")
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 BOOT = "boot.mjs"
 """The one asset that stands beside Pyodide."""
-EDITING = "edit-"
-"""Beginning of the names of the modules that only the editor of the scheduler loads."""
+TOOLS = ("edit-", "sandbox-")
+"""Beginnings of the names of the modules that only the pages of the tools load."""
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
@@ -144,13 +145,14 @@ class Pages:
             "policy": POLICY,
             "base": base,
             "modules": sorted(
-                path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, EDITING))
+                path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *TOOLS))
             ),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
             "parameters": by_name(CONFIG),
+            "sweep_metrics": tuple(METRICS),
             "slots": lambda names: {name: f"{{{name}}}" for name in names},
         }
 

@@ -16,7 +16,9 @@ KEY_PAIRS = ((VARIED, "ttft_p99"), (VARIED, "itl_p99"), (VARIED, "throughput"))
 """Drawn first where only one key is varied."""
 
 COLOURS = """:root{--ink:#1d2126;--ink-2:#545d68;--rule:#dcd9d1;--card:#fff;--paper:#fff;--band:#e6edf3;
---idle:#858e9b;--focus:#0a5c94;--a:#0072b2;--b:#c45000}body{color:var(--ink)}h2{margin-block:2.5rem 0;font-size:1.15rem}"""
+--idle:#858e9b;--focus:#0a5c94;--a:#0072b2;--b:#c45000}body{color:var(--ink)}
+h2{margin-block:2.5rem 0;font-size:1.15rem}
+"""
 
 
 def sweep_html(

@@ -74,7 +74,7 @@ def draw_chart(runs: Sequence[Run], x: str, y: str, view: View) -> str:
     told, picture = view.words.html("sweep.told.none"), ""
     if drawn:
         told, picture = (_over_key if x == VARIED else _over_metric)(drawn, x, y, view)
-        region = {"class": "scroll", "id": "sweep-chart", "tabindex": 0, "role": "region"}
+        region = {"class": "scroll", "id": f"sweep-{x}-{y}", "tabindex": 0, "role": "region"}
         picture = element("div", region | {"aria-label": view.words("sweep.chart")}, picture)
     return element("p", {"class": "sweep-told"}, told) + picture + _left_out(runs, x, y, view.words)
 
