@@ -47,14 +47,14 @@ def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] 
     bar = _bar(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else None
     results = run.sweep(document, todo, kept, jobs=options.jobs, dask=options.dask, report=bar)
     array = table.to_array(todo, results)
-    if draw is not None:
-        draw(document, results)
     if output is None:
         print(table.to_csv(array), end="")
     elif output.suffix == ".csv":
         output.write_text(table.to_csv(array), encoding="utf-8", newline="")
     else:
         table.write_parquet(array, output)
+    if draw is not None:
+        draw(document, results)
     kept.remove()
 
 
@@ -67,7 +67,9 @@ def _drawer(file: str, todo: Sequence[Point]) -> Callable[[dict[str, Any], Seque
     points = [{key: value for key, value in point.items() if has_replicas or key != "replica"} for point in todo]
 
     def draw(document: dict[str, Any], results: Sequence[Result]) -> None:
-        Path(file).write_text(sweep_html(document, points, results, words, style), encoding="utf-8")
+        text = sweep_html(document, points, results, words, style)
+        # Half of a surrogate pair has no UTF-8.
+        Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
 
     return draw
 

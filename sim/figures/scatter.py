@@ -145,11 +145,14 @@ def _mark(spot: Spot, x: int, y: int) -> str:
 
 
 def _labels(spots: Sequence[Spot], places: Sequence[tuple[int, int]], line: Sequence[int]) -> Iterator[str]:
-    """A label for each spot that has room for it, those of the line first."""
+    """A label for each spot that has room for it, those of the line first; one for all that stand in one place."""
     taken = [Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in places]
     texts = []
+    together: dict[tuple[int, int], list[str]] = {}
     for place in dict.fromkeys((*line, *range(len(spots)))):
-        (x, y), label = places[place], spots[place].label
+        together.setdefault(places[place], []).append(spots[place].label)
+    for (x, y), (first, *others) in together.items():
+        label = f"{first} +{len(others)}" if others else first
         found = next((box for box in _around(x, y, len(label) * LETTER) if _is_free(box, taken)), None)
         if found:
             taken.append(found)

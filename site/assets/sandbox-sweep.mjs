@@ -30,6 +30,10 @@ export class SweepPanel extends HTMLElement {
     });
   }
 
+  disconnectedCallback() {
+    this.#run++;
+  }
+
   get form() { return this.querySelector("form"); }
 
   get scenario() { return this.#scenario; }

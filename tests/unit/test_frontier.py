@@ -160,6 +160,8 @@ def test_many_runs_stay_a_picture(words):
     assert html.count('<g class="point') == 60
     labels = re.search(r'<g class="sweep-labels".*?</g>', html)[0]
     assert 2 <= labels.count("<text") < 30
+    # From 9 on, more places change nothing.
+    assert ">9 +51</text>" in labels
 
 
 def test_every_word_is_used(words):
