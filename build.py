@@ -29,6 +29,7 @@ from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
+from sim.frontier import METRICS
 from sim.importers import FORMATS
 from sim.page import DRAWN
 from sim.parameters import CONFIG, by_name
@@ -44,7 +45,7 @@ Catalogs = dict[str, dict[str, str]]
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
-FIGURE_CATALOGS = ("", "sandbox.")
+FIGURE_CATALOGS = ("", "sandbox.", "sweep.")
 """Beginnings of the names of the catalogues that figures need, also in the browser."""
 BUILD_CATALOGS = ("page.", "question.")
 """Those that only the build needs."""
@@ -155,6 +156,7 @@ class Pages:
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
             "parameters": by_name(CONFIG),
+            "sweep_metrics": tuple(METRICS),
             "slots": lambda names: {name: f"{{{name}}}" for name in names},
         }
 

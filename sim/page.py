@@ -14,10 +14,14 @@ from .errors import ConfigError
 from .figures import FIGURES
 from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
+from .figures.frontier import draw_frontier
 from .figures.imports import import_file
 from .figures.words import Words
+from .frontier import plan
+from .generate import generate
 from .onestep import onestep
 from .parameters import ONESTEP, shown
+from .points import Point, check_point, run_point
 from .sandbox.controls import values_of
 from .sandbox.figure import SANDBOX, draw, part
 from .sandbox.saved import save
@@ -128,6 +132,36 @@ def _sandbox_export(question: Mapping[str, Any]) -> dict[str, str]:
     return save(str(question.get("format")), SANDBOX.check(question["values"]), str(question.get("address")))
 
 
+def _generate(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    values = question.get("values", {})
+    if not isinstance(values, Mapping):
+        raise ConfigError("values", f"{shown(values)} is not allowed, must be an object of parameters")
+    return generate(values)
+
+
+def _sweep_plan(question: Mapping[str, Any]) -> dict[str, list[Point]]:
+    parse_scenario(question.get("scenario"))
+    return {"points": plan(question.get("vary", []))}
+
+
+def _sweep_point(question: Mapping[str, Any]) -> dict[str, Any]:
+    parse_scenario(question.get("scenario"))
+    return run_point(question["scenario"], check_point(question.get("point")))
+
+
+def _sweep_draw(question: Mapping[str, Any]) -> str:
+    points = [check_point(point) for point in question["points"]]
+    return draw_frontier(
+        question["scenario"],
+        points,
+        question["results"],
+        question["x"],
+        question["y"],
+        WORDS[question["language"]],
+        question.get("picked"),
+    )
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
@@ -140,6 +174,10 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "sandbox-values": _sandbox_values,
     "sandbox-part": _sandbox_part,
     "sandbox-export": _sandbox_export,
+    "generate": _generate,
+    "sweep-plan": _sweep_plan,
+    "sweep-point": _sweep_point,
+    "sweep-draw": _sweep_draw,
 }
 
 
