@@ -30,6 +30,7 @@ from sim import VLLM_VERSION, __version__
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
 from sim.frontier import METRICS
+from sim.generate import GENERATOR
 from sim.importers import FORMATS
 from sim.page import DRAWN
 from sim.parameters import CONFIG, by_name
@@ -63,6 +64,7 @@ SCRIPT_WORDS: dict[str, tuple[str, ...]] = {
     "notice.bad": ("name", "given", "allowed", "used"),
     "notice.part": ("name", "given"),
     "notice.typed": ("name", "given", "allowed"),
+    "notice.broken": (),
     "used.default": (),
 }
 """Words that scripts fill in, each with its placeholders; the page carries them in a `<template>`."""
@@ -150,6 +152,7 @@ class Pages:
                 path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *OF_PAGES))
             ),
             "exports": (*TYPES, "png"),
+            "generator": GENERATOR,
             "presets": read_presets(SITE / "presets"),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
