@@ -43,12 +43,14 @@ function sweep(figure, panel) {
   let timer = 0;
   const give = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      const scenario = scenarioOf(figure);
-      if (scenario && JSON.stringify(scenario) !== JSON.stringify(panel.scenario)) panel.scenario = scenario;
-    }, PAUSE);
+    const scenario = scenarioOf(figure);
+    if (scenario && JSON.stringify(scenario) !== JSON.stringify(panel.scenario)) panel.scenario = scenario;
   };
-  figure.form.addEventListener("input", give);
+  figure.form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(give, PAUSE);
+  });
+  panel.addEventListener("focusin", give);
   give();
   panel.addEventListener("pick", ({ detail }) => {
     const known = Object.keys(readValues(figure.form));
