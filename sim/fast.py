@@ -60,7 +60,10 @@ class FastEngine:
         """Run to the end and return what is left of it."""
         self._run(max_steps)
         unfinished = tuple(sorted(self.live))
-        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings)
+        # The step after the last one is empty, and is there when the run stalled.
+        after = LazySteps(self.log, self.num_steps + 1)
+        stuck = after[-1].why() if self.outcome == "stalled" else {}
+        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings, stuck=stuck)
 
     def _run(self, max_steps: int | None) -> None:
         scheduler = self.scheduler

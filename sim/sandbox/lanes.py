@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ..reasons import Reason
 from ..scenario import RequestSpec, Scenario
 from ..trace import StepRecord, Trace
 
@@ -26,6 +27,14 @@ class Stretch(NamedTuple):
     first: int
     last: int
     activity: Activity
+
+
+class Stop(NamedTuple):
+    """From step `first` on these ended the two scans; `None` where a scan came to the end of its queue."""
+
+    first: int
+    running: Reason | None
+    waiting: Reason | None
 
 
 @dataclass(slots=True)
@@ -64,7 +73,8 @@ def _first(stretch: Stretch) -> int:
 class Lanes:
     """All lanes in the scenario's order, and for each step: tokens given, free blocks, lengths of the queues.
 
-    `events` gives the steps of each kind of event, in order.
+    `events` gives the steps of each kind of event, in order. `stops` is what ended the scans of the running and of the
+    waiting queue, with the step from which on it is so; `skipped` is for each request when and why it was passed over.
     """
 
     lanes: Sequence[Lane]
@@ -73,6 +83,8 @@ class Lanes:
     running: Sequence[int]
     waiting: Sequence[int]
     events: Mapping[str, Sequence[int]]
+    stops: Sequence[Stop]
+    skipped: Mapping[str, Sequence[tuple[int, Reason]]]
 
     def between(self, first: int, last: int) -> list[Lane]:
         """Those that are there in any of these steps."""
@@ -98,6 +110,8 @@ class _Reader:
         self.computed: dict[str, int] = {}
         self.lost: dict[str, int] = {}
         self.waits_since: dict[str, int] = {}
+        self.stops: list[Stop] = []
+        self.skipped: dict[str, list[tuple[int, Reason]]] = {}
         self.arrivals = sorted(scenario.requests, key=lambda spec: spec.arrival, reverse=True)
         self.aborts = scenario.aborts()
 
@@ -124,6 +138,7 @@ class _Reader:
         for request_id in record.finished:
             self.lanes[request_id].finished = step
         self._note(record)
+        self._explain(record)
 
     def _arrive(self, record: StepRecord) -> None:
         now = record.step if record.start_us is None else record.start_us
@@ -156,6 +171,13 @@ class _Reader:
             if is_so:
                 self.events[kind].append(record.step)
 
+    def _explain(self, record: StepRecord) -> None:
+        stop = Stop(record.step, record.running_stop, record.waiting_stop)
+        if not self.stops or self.stops[-1][1:] != stop[1:]:
+            self.stops.append(stop)
+        for request_id, reason in record.skipped.items():
+            self.skipped.setdefault(request_id, []).append((record.step, reason))
+
     def finish(self, num_steps: int) -> Lanes:
         """What is left open ends with the run."""
         for request_id, since in self.waits_since.items():
@@ -175,4 +197,4 @@ class _Reader:
             now += change
             waiting.append(now)
         lanes = sorted(self.lanes.values(), key=lambda lane: lane.spec.arrival)
-        return Lanes(lanes, self.used, self.free, self.running, waiting, self.events)
+        return Lanes(lanes, self.used, self.free, self.running, waiting, self.events, self.stops, self.skipped)
