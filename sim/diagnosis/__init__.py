@@ -44,8 +44,9 @@ def _findings(facts: Facts) -> Iterator[Finding]:
     held = list(head_of_line(facts))
     yield from held
     if not endless:
+        # A run that never ends is preempted and has budget left for that reason.
         yield from thrash(facts)
-    yield from budget_unused(facts, {finding.operands["cause"] for finding in (*starved, *held)})
+        yield from budget_unused(facts, {str(finding.operands["cause"]) for finding in (*starved, *held)})
     yield from prefill_stalls(facts)
     yield from block_waste(facts)
     yield from cache_lost(facts)

@@ -63,12 +63,12 @@ def smaller_chunks(config: Config) -> Change:
     return offer(config, long_prefill_token_threshold=min(quarter, config.max_model_len))
 
 
-def larger_pool(config: Config, reason: Reason) -> Change:
-    """No watermark, where it alone keeps blocks back; else as many more blocks as were missing."""
+def larger_pool(config: Config, reason: Reason, more: int) -> Change:
+    """No watermark, where it alone keeps blocks back; else as many more blocks as were missing, and `more`."""
     needs, free, watermark = (int(str(reason[key])) for key in ("needs", "free", "watermark"))
     if needs <= free:
         return offer(config, watermark=0.0)
-    return offer(config, num_gpu_blocks=config.num_gpu_blocks + needs + watermark - free)
+    return offer(config, num_gpu_blocks=config.num_gpu_blocks + needs + watermark - free + more)
 
 
 def smaller_blocks(config: Config, divisor: int) -> Change:
@@ -84,13 +84,14 @@ def larger_encoder(config: Config, num_tokens: int) -> Change:
     return offer(config, **change)
 
 
-def remove(reason: Reason, config: Config, num_adapters: int) -> Change:
+def remove(reason: Reason, config: Config, num_adapters: int, more_blocks: int = 0) -> Change:
     """What takes away a reason for which requests wait; `max_num_seqs` is not among them, it depends on the blocks.
 
     Args:
         reason: with its operands.
         config: the configuration as it is.
         num_adapters: different LoRA adapters in the scenario.
+        more_blocks: where blocks are missing, so many beyond these.
     """
     operands: Mapping[str, Any] = reason
     match reason["code"]:
@@ -99,7 +100,7 @@ def remove(reason: Reason, config: Config, num_adapters: int) -> Change:
         case "draft_slots" | "spec_padding":
             return larger_budget(config, 2 * config.max_num_batched_tokens)
         case "kv_blocks":
-            return larger_pool(config, reason)
+            return larger_pool(config, reason, more_blocks)
         case "chunked_prefill_off":
             return offer(config, enable_chunked_prefill=True)
         case "prefill_interval":

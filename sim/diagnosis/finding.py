@@ -13,6 +13,8 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
 Span = tuple[int, int]
 """First and last step, both included."""
 
+Operands = Mapping[str, int | str]
+
 Change = Mapping[str, Value]
 """Keys of the configuration with their new values."""
 
@@ -34,7 +36,7 @@ class Finding:
     severity: Severity
     spans: tuple[Span, ...]
     requests: tuple[str, ...]
-    operands: Mapping[str, int | str] = field(default_factory=dict)
+    operands: Operands = field(default_factory=dict)
     change: Change = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

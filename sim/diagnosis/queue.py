@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from ..sandbox.lanes import Lane
 from .changes import remove
 from .facts import Blocked, Facts, missing, more_places
-from .finding import Change, Finding, Span, merged, num_steps
+from .finding import Change, Finding, Operands, Span, merged, num_steps
 
 HELD_STEPS = 3
 """A head of the queue that holds others back for fewer steps in a row is not worth a word."""
@@ -22,7 +22,7 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
     where prompts may not be cut, it is no longer than the budget left. Only requests that have not run yet count, and
     none with images or, where adapters are limited, with an adapter.
 
-    The change removes the reason of the head, in the step in which it lacked most.
+    The change removes the reason of the head in the step in which it lacked most; blocks are added for the whole of it.
     """
     held = [item for blocked in facts.blocked("kv_blocks", "chunked_prefill_off") for item in _held(facts, blocked)]
     spans = merged((blocked.first, blocked.last) for blocked, _ in held)
@@ -32,11 +32,17 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
         return
     worst = max((blocked for blocked, _ in held), key=lambda blocked: missing(blocked.reason))
     ids = tuple(dict.fromkeys(request_id for _, request_id in held))
-    record = facts.trace.steps[worst.first]
-    operands = {key: value for key, value in worst.reason.items() if isinstance(value, int)}
-    operands |= {"count": len(ids), "steps": num_steps(spans), "cause": worst.code}
-    operands["head"] = next(request_id for request_id in record.waiting if request_id not in record.skipped)
-    change = remove(worst.reason, facts.config, facts.num_adapters)
+    record, needs = facts.trace.steps[worst.first], int(str(worst.reason["needs"]))
+    operands: Operands = {
+        "cause": worst.code,
+        "head": next(request_id for request_id in record.waiting if request_id not in record.skipped),
+        "needs": needs,
+        "left": needs - missing(worst.reason),
+        "count": len(ids),
+        "steps": num_steps(spans),
+    }
+    spec = next(lane.spec for lane in facts.lanes.lanes if lane.spec.id == operands["head"])
+    change = remove(worst.reason, facts.config, facts.num_adapters, facts.whole_blocks(spec) - needs)
     yield Finding("head_of_line", "warning", spans, ids, operands, change)
 
 
@@ -76,7 +82,7 @@ def budget_unused(facts: Facts, told: Collection[str]) -> Iterator[Finding]:
     found: dict[str, list[Span]] = {"max_num_seqs": [], "kv_blocks": []}
     for blocked in facts.blocked(*found):
         steps = range(blocked.first, blocked.last + 1)
-        found[blocked.code] += ((step, step) for step in steps if 2 * used[step] <= budget)
+        found[blocked.code] += ((step, step) for step in steps if 0 < 2 * used[step] <= budget)
     cause, idle = max(found.items(), key=lambda item: len(item[1]))
     spans = merged(idle)
     if cause in told or num_steps(spans) < HELD_STEPS or 4 * num_steps(spans) < facts.busy_steps:
@@ -84,7 +90,7 @@ def budget_unused(facts: Facts, told: Collection[str]) -> Iterator[Finding]:
     change = _change(facts, cause, spans)
     if not change:
         return
-    operands = {
+    operands: Operands = {
         "cause": cause,
         "budget": budget,
         "most": max(max(used[first : last + 1]) for first, last in spans),

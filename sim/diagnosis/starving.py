@@ -7,17 +7,18 @@ from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane, Stretch
 from .changes import remove, smaller_chunks
 from .facts import Facts, missing, more_places
-from .finding import Change, Finding, merged
+from .finding import Change, Finding, Operands, merged
+
 
 def starvation(facts: Facts, given_up: Collection[str]) -> Iterator[Finding]:
     """A request waits, or runs, for `STARVED_STEPS` steps in a row without a token, while others get tokens in so many.
 
-    It counts under the reason that it has in most of these steps; one behind the head of the queue has that of the head.
-    One finding a reason. `given_up` are requests that never get on, which have findings of their own.
+    It counts under the reason that it has in most of these steps; behind the head of the queue that is the reason of
+    the head. One finding a reason. `given_up` are requests that never get on, which have findings of their own.
 
-    The change removes the reason (`changes.remove`), by what was missing in the longest wait. If in that wait one
-    request a step took half of the tokens or more, chunks are made smaller; places are added as blocks were free for
-    them.
+    The change removes the reason (`changes.remove`), by what was missing in the longest wait: blocks for the head of
+    the queue, and for the whole of the request that waited. If in that wait one request a step took half of the tokens
+    or more, chunks are made smaller; places are added as blocks were free for them.
     """
     found: dict[str, list[tuple[Lane, Stretch, Reason]]] = {}
     for lane in facts.lanes.lanes:
@@ -30,8 +31,14 @@ def starvation(facts: Facts, given_up: Collection[str]) -> Iterator[Finding]:
     for cause, waits in found.items():
         lane, stretch, reason = max(waits, key=lambda wait: _length(wait[1]))
         ids = tuple(dict.fromkeys(each.spec.id for each, _, _ in waits))
-        operands: dict[str, int | str] = {"cause": cause, "id": lane.spec.id, "longest": _length(stretch)}
-        operands |= {"count": len(ids), "first": stretch.first, "last": stretch.last}
+        operands: Operands = {
+            "cause": cause,
+            "id": lane.spec.id,
+            "longest": _length(stretch),
+            "count": len(ids),
+            "first": stretch.first,
+            "last": stretch.last,
+        }
         change = _relief(facts, lane, stretch, reason)
         yield Finding("starvation", "warning", merged(wait[1][:2] for wait in waits), ids, operands, change)
 
@@ -89,4 +96,4 @@ def _relief(facts: Facts, lane: Lane, stretch: Stretch, reason: Reason) -> Chang
         largest = sum(max(record.scheduled.values(), default=0) for record in records)
         if 2 * largest >= sum(facts.lanes.used[stretch.first : stretch.last + 1]):
             return smaller_chunks(facts.config)
-    return remove(reason, facts.config, facts.num_adapters)
+    return remove(reason, facts.config, facts.num_adapters, facts.whole_blocks(lane.spec))

@@ -1,7 +1,6 @@
 """Rules about requests that never get all of their tokens."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..config import Config, Refusal
@@ -9,13 +8,13 @@ from ..parameter import Value
 from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane
 from ..scenario import RequestSpec
-from .changes import NOTHING, accepted, larger_budget, larger_encoder, offer, remove
+from .changes import accepted, larger_budget, larger_encoder, offer, remove
 from .facts import Facts
-from .finding import Change, Finding, merged
+from .finding import Change, Finding, Operands, merged
 
 
 def refused(config: Config, refusal: Refusal) -> Finding:
-    """vLLM refuses the configuration, or stops with a failed assertion.
+    """VLLM refuses the configuration, or stops with a failed assertion.
 
     What to change is `changes.accepted`; where a decode that was filled up with drafts is cut by
     long_prefill_token_threshold, that is raised to the filled length.
@@ -49,6 +48,10 @@ def _larger_model_len(config: Config, num_tokens: int) -> Change:
     return offer(config, **change)
 
 
+def _overlong(spec: RequestSpec, facts: Facts) -> int:
+    return spec.prompt_tokens + spec.output_tokens if spec.prompt_tokens > facts.config.max_model_len else 0
+
+
 def _longest_image(spec: RequestSpec, _: Facts) -> int:
     return max((image.length for image in spec.images), default=0)
 
@@ -64,7 +67,7 @@ def _uncut_prompt(spec: RequestSpec, facts: Facts) -> int:
 LIMITS = (
     _Limit(
         "model_len",
-        lambda spec, facts: (spec.prompt_tokens > facts.config.max_model_len) * (spec.prompt_tokens + spec.output_tokens),
+        _overlong,
         lambda facts: facts.config.max_model_len,
         _larger_model_len,
         whatever=True,
@@ -93,7 +96,7 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
 
     * `model_len`: its prompt is longer than max_model_len. A server refuses it, so whatever became of it in the run.
     * `blocks`: prompt and output need more blocks than the pool has. Alone it need not keep the watermark.
-    * `encoder_budget`, `encoder_cache`: an image is larger than what the encoder computes in a step, or its cache holds.
+    * `encoder_budget`, `encoder_cache`: an image is larger than what a step encodes, or the cache holds.
     * `chunked_mm_input_off`: an image may not be cut and is larger than the budget of a step.
     * `chunked_prefill_off`: its prompt may not be cut and is longer than the budget of a step.
 
@@ -113,8 +116,7 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
         if lanes:
             largest = max(lanes, key=lambda lane: limit.needs(lane.spec, facts))
             needs = limit.needs(largest.spec, facts)
-            operands = {"limit": limit.code, "id": largest.spec.id, "needs": needs, "has": has[limit.code]}
-            operands["prompt"] = largest.spec.prompt_tokens
+            operands: Operands = {"limit": limit.code, "id": largest.spec.id, "needs": needs, "has": has[limit.code]}
             spans = merged(span for lane in lanes for span in facts.there(lane))
             ids = tuple(lane.spec.id for lane in lanes)
             yield Finding("never_fits", "error", spans, ids, operands, limit.change(facts.config, needs))
@@ -126,7 +128,8 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
 def livelock(facts: Facts, oversized: Change) -> Iterator[Finding]:
     """The run was cut, and for the last `STARVED_STEPS` steps or more nobody got an output token.
 
-    It lasts from the last output token or arrival on. The change is that for the requests that can never fit, `oversized`.
+    It lasts from the last output token or admission of a new request on. The change is that for the requests that can
+    never fit, `oversized`.
     """
     if facts.trace.outcome != "max_steps":
         return
@@ -135,7 +138,7 @@ def livelock(facts: Facts, oversized: Change) -> Iterator[Finding]:
     if last - since + 1 < STARVED_STEPS:
         return
     preemptions = sum(1 for lane in facts.lanes.lanes for step in lane.preempted if step >= since)
-    operands: dict[str, int | str] = {"steps": last - since + 1, "since": since, "preemptions": preemptions}
+    operands: Operands = {"steps": last - since + 1, "since": since, "preemptions": preemptions}
     ids = tuple(lane.spec.id for lane in facts.unfinished())
     yield Finding("livelock", "error", ((since, last),), ids, operands, oversized)
 
@@ -151,14 +154,13 @@ def stalled(facts: Facts, oversized: Change) -> Iterator[Finding]:
     stuck = facts.trace.stuck
     reason = _first_cause(stuck)
     lanes = facts.unfinished()
-    operands: dict[str, int | str] = {"cause": str(reason["code"]), "count": len(lanes)}
-    operands["behind"] = Counter(item["code"] for item in stuck.values())["head_of_line"]
+    operands: Operands = {"cause": str(reason["code"]), "count": len(lanes)}
     # Its last stretch is the wait that does not end.
     spans = merged(lane.stretches[-1][:2] for lane in lanes if lane.stretches)
     ids = tuple(lane.spec.id for lane in lanes)
-    change = oversized or (remove(reason, facts.config, facts.num_adapters) if reason["code"] != "kv_blocks" else NOTHING)
+    change = oversized or remove(reason, facts.config, facts.num_adapters)
     yield Finding("stalled", "error", spans, ids, operands, change)
 
 
-def _first_cause(stuck: dict[str, Reason]) -> Reason:
-    return next((reason for reason in stuck.values() if reason["code"] != "head_of_line"), {"code": ""})
+def _first_cause(stuck: Mapping[str, Reason]) -> Reason:
+    return next((reason for reason in stuck.values() if reason["code"] != "head_of_line"), {"code": "unknown"})

@@ -15,14 +15,20 @@ from .changes import changed
 from .finding import Finding
 
 BETTER_PERMILLE = 50
-"""By so much the number that matters must get better; the whole run may take so much longer, not more."""
+"""By so much the number that decides must get better."""
+
+LONGER_PERMILLE = 10
+"""By so much the whole run may take longer."""
 
 
 class Number(NamedTuple):
-    """One number of the run before and after; `None` where there is none. `unit` is `steps`, `us`, `tokens`, or empty.
+    """One number of the run before and after; `None` where there is none.
 
     Args:
-        name: of a field of the summary, in scenarios in time the one in us; or `waited`, `unfinished`, `total`.
+        name: as in `SHOWN`: `waited` is for how many steps the requests of the finding waited, `total` how long the
+            run took; the others are those of a summary.
+        before, after: its values.
+        unit: `steps`, `us`, `tokens`, `requests`, `permille`, or empty.
     """
 
     name: str
@@ -37,7 +43,7 @@ class Trial:
 
     Args:
         change: what was changed.
-        numbers: those that matter, the one that decides first.
+        numbers: those that matter (`SHOWN`), the one that decides first.
         first_difference: the first step in which other decisions were taken, `None` if there is none.
         helps: see `try_change`.
         refused: vLLM's message, if it refuses the change after all; then there are no numbers.
@@ -60,30 +66,33 @@ class Trial:
         }
 
 
-DECIDES = {
-    "refused": "unfinished",
-    "never_fits": "unfinished",
-    "livelock": "unfinished",
-    "stalled": "unfinished",
-    "starvation": "waited",
-    "head_of_line": "waited",
-    "thrash": "recomputed",
-    "budget_unused": "total",
-    "prefill_stalls": "itl_p99",
-    "block_waste": "waited",
-    "cache_off": "prefill",
-    "cache_blocks": "prefill",
-    "cache_evicted": "prefill",
+_ENDS = ("unfinished", "preemptions")
+_WAITS = ("total", "ttft_p50", "ttft_p99", "itl_p99", "preemptions", "budget_used")
+_PREFILLS = ("prefill", "total", "ttft_p50", "ttft_p99")
+SHOWN = {
+    "refused": _ENDS,
+    "never_fits": _ENDS,
+    "livelock": _ENDS,
+    "stalled": _ENDS,
+    "starvation": ("waited", *_WAITS),
+    "head_of_line": ("waited", *_WAITS),
+    "thrash": ("recomputed", "preemptions", "waited", "total", "ttft_p99", "itl_p99"),
+    "budget_unused": _WAITS,
+    "prefill_stalls": ("itl_p99", "ttft_p50", "ttft_p99", "total"),
+    "block_waste": ("total", "ttft_p50", "ttft_p99", "preemptions"),
+    "cache_off": _PREFILLS,
+    "cache_blocks": _PREFILLS,
+    "cache_evicted": _PREFILLS,
 }
-"""For each code the number that must get better; less is better in all of them."""
+"""For each code the numbers that matter. The first decides: it must get better, and less of it is better."""
 
 
 def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
     """Run the scenario with the change of a finding.
 
-    It helps if the number that decides for this code (`DECIDES`) is less by a twentieth at least, no more requests are
-    left unfinished, and the whole run takes no more than a twentieth longer. The last does not count where prefill is
-    cut smaller on purpose (`prefill_stalls`), nor where more requests are finished.
+    It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
+    unfinished, and the whole run takes no more than a hundredth longer. The last does not count where more requests are
+    finished, nor where chunks are made smaller on purpose: steps are then shorter, and there are more of them.
 
     Args:
         scenario: what was run.
@@ -94,19 +103,16 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
     other = simulate(after)
     if other.error is not None:
         return Trial(finding.change, (), None, helps=False, refused=other.error.message)
-    pairs = _numbers(scenario, trace, finding), _numbers(after, other, finding)
-    decisive = DECIDES[finding.code]
-    names = sorted(pairs[1], key=lambda name: name != decisive)
-    in_time = scenario.in_time
-    numbers = tuple(Number(name, pairs[0].get(name), pairs[1][name], _unit(name, in_time=in_time)) for name in names)
-    known = [number for number in numbers if number.name == decisive or number.before or number.after]
+    left, right = _numbers(scenario, trace, finding), _numbers(after, other, finding)
+    first, *rest = (Number(name, left.get(name), right[name], _unit(scenario, name)) for name in SHOWN[finding.code])
+    # What never happens, before or after, says nothing.
+    told = (first, *(number for number in rest if number.before or number.after))
     difference = first_difference(trace, other, DECISIONS)
-    parted = difference.step if difference is not None else None
-    return Trial(finding.change, tuple(known), parted, _helps(finding.code, *pairs))
+    return Trial(finding.change, told, difference.step if difference else None, _helps(finding, left, right))
 
 
 def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, int | None]:
-    """By name, in the order in which they are shown; nothing but the unfinished ones for a run that was refused."""
+    """By name; nothing but the unfinished ones for a run that was refused."""
     if trace.error is not None:
         return {"unfinished": len(scenario.requests)}
     summary, ids = summarize(trace, scenario), frozenset(finding.requests)
@@ -154,16 +160,16 @@ UNITS = {
 """Units of numbers that have the same one in every scenario; the others are times."""
 
 
-def _unit(name: str, *, in_time: bool) -> str:
-    return UNITS.get(name, "us" if in_time else "steps")
+def _unit(scenario: Scenario, name: str) -> str:
+    return UNITS.get(name, "us" if scenario.in_time else "steps")
 
 
-def _helps(code: str, before: Mapping[str, int | None], after: Mapping[str, int | None]) -> bool:
-    decisive = DECIDES[code]
-    was, now = before.get(decisive), after.get(decisive)
-    finished_more = (before["unfinished"] or 0) - (after["unfinished"] or 0)
-    if was is None or now is None or now * 1000 > was * (1000 - BETTER_PERMILLE) or not was or finished_more < 0:
+def _helps(finding: Finding, before: Mapping[str, int | None], after: Mapping[str, int | None]) -> bool:
+    decisive = SHOWN[finding.code][0]
+    was, now = before[decisive] or 0, after[decisive] or 0
+    more_finished = (before["unfinished"] or 0) - (after["unfinished"] or 0)
+    if not was or now * 1000 > was * (1000 - BETTER_PERMILLE) or more_finished < 0:
         return False
-    if finished_more or code == "prefill_stalls":
+    if more_finished or finding.code == "prefill_stalls" or "long_prefill_token_threshold" in finding.change:
         return True
-    return (after["total"] or 0) * 1000 <= (before["total"] or 0) * (1000 + BETTER_PERMILLE)
+    return (after["total"] or 0) * 1000 <= (before["total"] or 0) * (1000 + LONGER_PERMILLE)

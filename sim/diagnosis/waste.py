@@ -6,7 +6,7 @@ from ..cost import COST_MODELS
 from ..metrics import summarize
 from .changes import limit_of_running, offer, smaller_blocks
 from .facts import Facts
-from .finding import Finding, Span, merged
+from .finding import Finding, Operands, Span, merged
 
 RECOMPUTED_PERMILLE = 100
 """Recomputed tokens, of all that were computed, from which on preemptions are a problem."""
@@ -24,23 +24,30 @@ EMPTY_PERMILLE = 250
 def thrash(facts: Facts) -> Iterator[Finding]:
     """Preempted again and again: twice or more, and a tenth or more of all computed tokens is computed anew.
 
-    The spans are the steps that compute tokens anew. The change lets only as many requests run as were left at least
-    after a preemption.
+    The spans are the steps that compute tokens anew. The change lets only as many requests run as did after
+    half of the preemptions (the upper median).
     """
     steps = facts.lanes.events["preemption"]
-    if not steps:
+    lanes = [lane for lane in facts.lanes.lanes if lane.preempted]
+    if sum(len(lane.preempted) for lane in lanes) < 2:
         return
     summary = summarize(facts.trace, facts.scenario)
     lost = summary.recomputed_tokens
-    if summary.preemptions < 2 or lost * 1000 < RECOMPUTED_PERMILLE * summary.scheduled_tokens:
+    if lost * 1000 < RECOMPUTED_PERMILLE * summary.scheduled_tokens:
         return
-    lanes = [lane for lane in facts.lanes.lanes if lane.preempted]
     most = max(lanes, key=lambda lane: len(lane.preempted))
-    operands: dict[str, int | str] = {"preemptions": summary.preemptions, "recomputed": lost, "id": most.spec.id}
-    operands |= {"computed": summary.scheduled_tokens, "times": len(most.preempted), "count": len(lanes)}
-    left = max(min(facts.lanes.running[step] for step in steps), 1)
-    change = offer(facts.config, **{limit_of_running(facts.config): left})
-    spans = merged((first, last) for lane in lanes for first, last, activity in lane.stretches if activity == "recompute")
+    operands: Operands = {
+        "preemptions": summary.preemptions,
+        "recomputed": lost,
+        "computed": summary.scheduled_tokens,
+        "id": most.spec.id,
+        "times": len(most.preempted),
+    }
+    left = sorted(facts.lanes.running[step] for step in steps)[len(steps) // 2]
+    change = offer(facts.config, **{limit_of_running(facts.config): max(left, 1)})
+    spans = merged(
+        (first, last) for lane in lanes for first, last, activity in lane.stretches if activity == "recompute"
+    )
     ids = tuple(lane.spec.id for lane in lanes)
     yield Finding("thrash", "warning", spans or merged((step, step) for step in steps), ids, operands, change)
 
@@ -77,8 +84,12 @@ def prefill_stalls(facts: Facts) -> Iterator[Finding]:
     num_decodes = sum(last - first + 1 for first, last, _ in stretches)
     if not slowed or num_slowed * 1000 < SLOWED_PERMILLE * num_decodes:
         return
-    operands: dict[str, int | str] = {"budget": budget, "slowed": num_slowed, "decodes": num_decodes}
-    operands |= {"longest": longest, "alone": alone_then, "count": len(ids)}
+    operands: Operands = {
+        "slowed": num_slowed,
+        "decodes": num_decodes,
+        "longest_us": longest,
+        "alone_us": alone_then,
+    }
     smaller = max(budget // 4, facts.config.max_num_seqs)
     change = offer(facts.config, max_num_batched_tokens=smaller) if smaller < budget else {}
     there = tuple(lane.spec.id for lane in facts.lanes.lanes if lane.spec.id in ids)
@@ -86,7 +97,7 @@ def prefill_stalls(facts: Facts) -> Iterator[Finding]:
 
 
 def block_waste(facts: Facts) -> Iterator[Finding]:
-    """Blocks run out while a quarter or more of the slots in owned blocks stays empty, in the last block of each request.
+    """Blocks run out while a quarter or more of the slots in owned blocks is empty, in the last block of each request.
 
     Looked at where they run out: in each step that preempts, and where the head of the queue begins to wait for blocks.
     The change halves the blocks, in as many more of them, until less than a sixteenth would be empty.
@@ -106,7 +117,7 @@ def block_waste(facts: Facts) -> Iterator[Finding]:
     divisor = 1
     while divisor < config.block_size and 4 * empty * 1000 >= EMPTY_PERMILLE * slots * divisor:
         divisor *= 2
-    operands: dict[str, int | str] = {"block_size": config.block_size, "empty": empty, "slots": slots}
+    operands: Operands = {"block_size": config.block_size, "empty": empty, "slots": slots}
     change = smaller_blocks(config, divisor)
     there = tuple(lane.spec.id for lane in facts.lanes.lanes if lane.spec.id in ids)
     yield Finding("block_waste", "hint", spans, there, operands, change)
