@@ -27,7 +27,8 @@ def diagnose_file(file: str, as_json: bool, with_trials: bool) -> None:
         findings = diagnose(scenario, trace)
         trials = [_trial(scenario, trace, finding) if with_trials else None for finding in findings]
         text = _json(scenario, findings, trials) if as_json else separator + _text(scenario, findings, trials)
-        print(text, flush=True)
+        # Half of a surrogate pair has no UTF-8.
+        print(text.encode("utf-8", "backslashreplace").decode(), flush=True)
         separator = "\n"
 
 
