@@ -60,9 +60,8 @@ class FastEngine:
         """Run to the end and return what is left of it."""
         self._run(max_steps)
         unfinished = tuple(sorted(self.live))
-        # The step after the last one is empty, and is there when the run stalled.
-        after = LazySteps(self.log, self.num_steps + 1)
-        stuck = after[-1].why() if self.outcome == "stalled" else {}
+        # The empty steps at the end of a stall are left out of the trace, but are in the log.
+        stuck = LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
         return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings, stuck=stuck)
 
     def _run(self, max_steps: int | None) -> None:
