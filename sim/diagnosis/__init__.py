@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..metrics import Summary
 from ..sandbox.lanes import Lanes, read_lanes
 from ..scenario import Scenario
 from ..trace import Trace
@@ -18,17 +19,19 @@ from .waste import block_waste, prefill_stalls, thrash
 __all__ = ["CODES", "SEVERITIES", "Finding", "Number", "Trial", "diagnose", "try_change"]
 
 
-def diagnose(scenario: Scenario, trace: Trace, lanes: Lanes | None = None) -> list[Finding]:
+def diagnose(
+    scenario: Scenario, trace: Trace, lanes: Lanes | None = None, summary: Summary | None = None
+) -> list[Finding]:
     """All that is wrong with a run, the worst first; nothing for a healthy one.
 
     Args:
         scenario: what was run.
         trace: its trace, with reasons, as `simulate` returns it.
-        lanes: those of the trace, if they are there already.
+        lanes, summary: those of the trace, if they are there already.
     """
     if trace.error is not None:
         return [refused(scenario.config, trace.error)]
-    facts = Facts(scenario, trace, lanes or read_lanes(scenario, trace))
+    facts = Facts(scenario, trace, lanes or read_lanes(scenario, trace), summary)
     order = {severity: i for i, severity in enumerate(SEVERITIES)}
     return sorted(_findings(facts), key=lambda finding: (order[finding.severity], CODES.index(finding.code)))
 

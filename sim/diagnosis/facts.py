@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..config import Config
+from ..metrics import Summary, summarize
 from ..reasons import Reason
 from ..sandbox.lanes import Lane, Lanes
 from ..scenario import RequestSpec, Scenario
@@ -33,6 +34,12 @@ class Facts:
     scenario: Scenario
     trace: Trace
     lanes: Lanes
+    known_summary: Summary | None = None
+
+    @property
+    def summary(self) -> Summary:
+        """The run in numbers; they are counted only if a rule asks."""
+        return self.known_summary or summarize(self.trace, self.scenario)
 
     @property
     def config(self) -> Config:

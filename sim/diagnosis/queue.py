@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from ..sandbox.lanes import Lane
+from ..scenario import RequestSpec
 from .changes import remove
 from .facts import Blocked, Facts, missing, more_places
 from .finding import Change, Finding, Operands, Span, merged, num_steps
@@ -24,7 +25,7 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
 
     The change removes the reason of the head in the step in which it lacked most; blocks are added for the whole of it.
     """
-    held = [item for blocked in facts.blocked("kv_blocks", "chunked_prefill_off") for item in _held(facts, blocked)]
+    held = list(_held(facts))
     spans = merged((blocked.first, blocked.last) for blocked, _ in held)
     spans = tuple(span for span in spans if num_steps([span]) >= HELD_STEPS)
     held = [item for item in held if any(first <= item[0].first <= last for first, last in spans)]
@@ -37,7 +38,7 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
         "cause": worst.code,
         "head": next(request_id for request_id in record.waiting if request_id not in record.skipped),
         "needs": needs,
-        "left": needs - missing(worst.reason),
+        "left": max(needs - missing(worst.reason), 0),
         "count": len(ids),
         "steps": num_steps(spans),
     }
@@ -46,26 +47,28 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
     yield Finding("head_of_line", "warning", spans, ids, operands, change)
 
 
-def _held(facts: Facts, blocked: Blocked) -> Iterator[Held]:
+def _held(facts: Facts) -> Iterator[Held]:
     config, lanes = facts.config, facts.lanes
-    steps = slice(blocked.first, blocked.last + 1)
-    room = min(lanes.free[steps]) - config.watermark_blocks
-    left = blocked.reason.get("left", config.token_budget - max(lanes.used[steps]))
-    assert isinstance(left, int)
-    for lane in lanes.lanes:
-        spec, first, last = lane.spec, *_first_wait(lane)
-        first, last = max(first, blocked.first), min(last, blocked.last)
-        if first > last or spec.images or (config.max_loras and spec.lora):
+    waiting = list(_smaller(facts))
+    for blocked in facts.blocked("kv_blocks", "chunked_prefill_off"):
+        steps = slice(blocked.first, blocked.last + 1)
+        room = min(lanes.free[steps]) - config.watermark_blocks
+        left = blocked.reason.get("left", config.token_budget - max(lanes.used[steps]))
+        assert isinstance(left, int)
+        for spec, wait, num_blocks in waiting:
+            first, last = max(wait[0], blocked.first), min(wait[1], blocked.last)
+            fits = num_blocks <= room and (config.enable_chunked_prefill or spec.prompt_tokens <= left)
+            if fits and first <= last:
+                yield blocked._replace(first=first, last=last), spec.id
+
+
+def _smaller(facts: Facts) -> Iterator[tuple[RequestSpec, Span, int]]:
+    """Requests of which it can be told whether they fit: when they wait before they have run, and their blocks."""
+    for lane in facts.lanes.lanes:
+        spec, wait = lane.spec, lane.stretches[0] if lane.stretches else None
+        if wait is None or wait.activity != "waiting" or spec.images or (facts.config.max_loras and spec.lora):
             continue
-        fits = facts.num_blocks(spec.prompt_tokens) <= room
-        if fits and (config.enable_chunked_prefill or spec.prompt_tokens <= left):
-            yield blocked._replace(first=first, last=last), spec.id
-
-
-def _first_wait(lane: Lane) -> Span:
-    """Where it waits before it has run at all; an empty span if it does not."""
-    stretch = lane.stretches[0] if lane.stretches else None
-    return (stretch.first, stretch.last) if stretch and stretch.activity == "waiting" else (0, -1)
+        yield spec, (wait.first, wait.last), facts.num_blocks(spec.prompt_tokens)
 
 
 def budget_unused(facts: Facts, told: Collection[str]) -> Iterator[Finding]:

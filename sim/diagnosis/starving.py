@@ -17,8 +17,8 @@ def starvation(facts: Facts, given_up: Collection[str]) -> Iterator[Finding]:
     the head. One finding a reason. `given_up` are requests that never get on, which have findings of their own.
 
     The change removes the reason (`changes.remove`), by what was missing in the longest wait: blocks for the head of
-    the queue, and for the whole of the request that waited. If in that wait one request a step took half of the tokens
-    or more, chunks are made smaller; places are added as blocks were free for them.
+    the queue, and for the whole of the request that waited. If in that wait one other request took half of the
+    tokens or more, chunks are made smaller; places are added as blocks were free for them.
     """
     found: dict[str, list[tuple[Lane, Stretch, Reason]]] = {}
     for lane in facts.lanes.lanes:
@@ -92,8 +92,9 @@ def _relief(facts: Facts, lane: Lane, stretch: Stretch, reason: Reason) -> Chang
     if reason["code"] == "max_num_seqs":
         return more_places(facts, [(stretch.first, stretch.last)], facts.whole_blocks(lane.spec))
     if reason["code"] == "token_budget":
-        records = facts.trace.steps[stretch.first : stretch.last + 1]
-        largest = sum(max(record.scheduled.values(), default=0) for record in records)
-        if 2 * largest >= sum(facts.lanes.used[stretch.first : stretch.last + 1]):
+        given: Counter[str] = Counter()
+        for record in facts.trace.steps[stretch.first : stretch.last + 1]:
+            given.update(record.scheduled)
+        if 2 * max(given.values()) >= given.total():
             return smaller_chunks(facts.config)
     return remove(reason, facts.config, facts.num_adapters, facts.whole_blocks(lane.spec))

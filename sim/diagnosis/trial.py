@@ -17,7 +17,7 @@ from .finding import Finding
 BETTER_PERMILLE = 50
 """By so much the number that decides must get better."""
 
-LONGER_PERMILLE = 10
+LONGER_PERMILLE = 20
 """By so much the whole run may take longer."""
 
 
@@ -91,7 +91,7 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
     """Run the scenario with the change of a finding.
 
     It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
-    unfinished, and the whole run takes no more than a hundredth longer. The last does not count where more requests are
+    unfinished, and the whole run takes no more than a fiftieth longer. The last does not count where more requests are
     finished, nor where chunks are made smaller on purpose: steps are then shorter, and there are more of them.
 
     Args:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from ..cost import COST_MODELS
-from ..metrics import summarize
 from .changes import limit_of_running, offer, smaller_blocks
 from .facts import Facts
 from .finding import Finding, Operands, Span, merged
@@ -31,7 +30,7 @@ def thrash(facts: Facts) -> Iterator[Finding]:
     lanes = [lane for lane in facts.lanes.lanes if lane.preempted]
     if sum(len(lane.preempted) for lane in lanes) < 2:
         return
-    summary = summarize(facts.trace, facts.scenario)
+    summary = facts.summary
     lost = summary.recomputed_tokens
     if lost * 1000 < RECOMPUTED_PERMILLE * summary.scheduled_tokens:
         return
