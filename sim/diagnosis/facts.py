@@ -83,10 +83,6 @@ class Facts:
                 last = stops[i + 1].first - 1 if i + 1 < len(stops) else self.num_steps - 1
                 yield Blocked(stop.first, last, stop.waiting)
 
-    def there(self, lane: Lane) -> tuple[Span, ...]:
-        """From the first step with the request to the last one; nothing if it was never there."""
-        return ((lane.stretches[0].first, lane.stretches[-1].last),) if lane.stretches else ()
-
     def unfinished(self) -> list[Lane]:
         """The requests that the run has left, in order of arrival."""
         left = frozenset(self.trace.unfinished)

@@ -43,7 +43,7 @@ def head_of_line(facts: Facts) -> Iterator[Finding]:
         "steps": num_steps(spans),
     }
     spec = next(lane.spec for lane in facts.lanes.lanes if lane.spec.id == operands["head"])
-    change = remove(worst.reason, facts.config, facts.num_adapters, facts.whole_blocks(spec) - needs)
+    change = remove(worst.reason, facts.config, facts.num_adapters, max(facts.whole_blocks(spec) - needs, 0))
     yield Finding("head_of_line", "warning", spans, ids, operands, change)
 
 

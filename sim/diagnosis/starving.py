@@ -67,7 +67,7 @@ def _reason_of(facts: Facts, lane: Lane, stretch: Stretch) -> Reason:
         if reason is not None and others:
             _count(reason, others, counts, worst)
     if not counts:
-        return {"code": "after_preemption"}
+        return {"code": "unknown"}
     return worst[max(counts, key=counts.__getitem__)]
 
 

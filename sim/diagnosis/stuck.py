@@ -14,7 +14,7 @@ from .finding import Change, Finding, Operands, merged
 
 
 def refused(config: Config, refusal: Refusal) -> Finding:
-    """VLLM refuses the configuration, or stops with a failed assertion.
+    """The configuration is one that vLLM refuses, or with which it stops at a failed assertion.
 
     What to change is `changes.accepted`; where a decode that was filled up with drafts is cut by
     long_prefill_token_threshold, that is raised to the filled length.
@@ -117,7 +117,7 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
             largest = max(lanes, key=lambda lane: limit.needs(lane.spec, facts))
             needs = limit.needs(largest.spec, facts)
             operands: Operands = {"limit": limit.code, "id": largest.spec.id, "needs": needs, "has": has[limit.code]}
-            spans = merged(span for lane in lanes for span in facts.there(lane))
+            spans = merged((each.stretches[0].first, each.stretches[-1].last) for each in lanes if each.stretches)
             ids = tuple(lane.spec.id for lane in lanes)
             yield Finding("never_fits", "error", spans, ids, operands, limit.change(facts.config, needs))
 

@@ -125,7 +125,7 @@ def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, in
     )
     ttft, itl = (summary.ttft_us, summary.itl_us) if scenario.in_time else (summary.ttft_steps, summary.itl_steps)
     return {
-        "unfinished": len(trace.unfinished) + _overlong(scenario, finding),
+        "unfinished": len({*trace.unfinished, *_overlong(scenario, finding)}),
         "waited": sum(waits),
         "total": _total(summary),
         "prefill": summary.prefill_tokens,
@@ -138,11 +138,11 @@ def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, in
     }
 
 
-def _overlong(scenario: Scenario, finding: Finding) -> int:
-    """Requests that a server refuses, whatever the run made of them."""
+def _overlong(scenario: Scenario, finding: Finding) -> list[str]:
+    """Requests that a server refuses, whatever the run made of them; if the finding is about such."""
     if finding.operands.get("limit") != "model_len":
-        return 0
-    return sum(spec.prompt_tokens > scenario.config.max_model_len for spec in scenario.requests)
+        return []
+    return [spec.id for spec in scenario.requests if spec.prompt_tokens > scenario.config.max_model_len]
 
 
 def _total(summary: Summary) -> int:

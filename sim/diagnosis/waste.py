@@ -48,7 +48,7 @@ def thrash(facts: Facts) -> Iterator[Finding]:
         (first, last) for lane in lanes for first, last, activity in lane.stretches if activity == "recompute"
     )
     ids = tuple(lane.spec.id for lane in lanes)
-    yield Finding("thrash", "warning", spans or merged((step, step) for step in steps), ids, operands, change)
+    yield Finding("thrash", "warning", spans, ids, operands, change)
 
 
 def prefill_stalls(facts: Facts) -> Iterator[Finding]:

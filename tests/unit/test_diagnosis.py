@@ -569,10 +569,10 @@ def test_a_healthy_run_is_told_what_was_looked_for(words):
 def test_a_trial_in_a_sentence_and_a_table(words):
     numbers = (Number("itl_p99", 33_249, 12_744, "us"), Number("budget_used", 74, 280, "permille"))
     html = draw_trial(Trial({"max_num_seqs": 2}, numbers, 3, helps=True), words["en"])
-    assert "<b>It helps</b>: between tokens, p99 goes from 33.2 ms to 12.7 ms. The runs part in step 3." in html
+    assert "<b>It helps.</b> Between tokens, p99: from 33.2 ms to 12.7 ms. The runs part in step 3." in html
     assert "<td>7.4 %</td><td>28.0 %</td>" in html
     html = draw_trial(Trial({}, (Number("ttft_p50", None, 4, "steps"),), None, helps=False), words["en"])
-    assert "<b>It does not help</b>" in html
+    assert "<b>It does not help.</b>" in html
     assert "<td>–</td><td>4 steps</td>" in html
     refused = Trial({}, (), None, helps=False, refused="no")
     assert draw_trial(refused, words["en"]).endswith("<code>no</code></p>")
