@@ -77,7 +77,7 @@ SHOWN = {
     "starvation": ("waited", *_WAITS),
     "head_of_line": ("waited", *_WAITS),
     "thrash": ("recomputed", "preemptions", "waited", "total", "ttft_p99", "itl_p99"),
-    "budget_unused": _WAITS,
+    "budget_unused": ("waited", *_WAITS),
     "prefill_stalls": ("itl_p99", "ttft_p50", "ttft_p99", "total"),
     "block_waste": ("total", "ttft_p50", "ttft_p99", "preemptions"),
     "cache_off": _PREFILLS,
