@@ -46,7 +46,7 @@ Catalogs = dict[str, dict[str, str]]
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
-FIGURE_CATALOGS = ("", "sandbox.", "sweep.")
+FIGURE_CATALOGS = ("", "sandbox.", "sweep.", "diagnosis.")
 """Beginnings of the names of the catalogues that figures need, also in the browser."""
 BUILD_CATALOGS = ("page.", "question.")
 """Those that only the build needs."""

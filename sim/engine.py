@@ -67,10 +67,11 @@ def _run_plainly(
     except VllmAssertion as stop:
         return Trace(scenario.name, "", (), (), warnings, Refusal("AssertionError", stop.field, str(stop)))
     steps = engine.steps
+    stuck = steps[-1].why() if engine.outcome == "stalled" else {}
     while steps and not steps[-1].scheduled and not steps[-1].preempted:
         steps.pop()
     unfinished = tuple(sorted(engine.scheduler.requests))
-    return Trace(scenario.name, engine.outcome, unfinished, tuple(steps), warnings)
+    return Trace(scenario.name, engine.outcome, unfinished, tuple(steps), warnings, stuck=stuck)
 
 
 class _InFlight(NamedTuple):

@@ -60,7 +60,9 @@ class FastEngine:
         """Run to the end and return what is left of it."""
         self._run(max_steps)
         unfinished = tuple(sorted(self.live))
-        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings)
+        # The empty steps at the end of a stall are left out of the trace, but are in the log.
+        stuck = LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
+        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings, stuck=stuck)
 
     def _run(self, max_steps: int | None) -> None:
         scheduler = self.scheduler

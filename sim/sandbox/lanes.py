@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ..reasons import Reason
 from ..scenario import RequestSpec, Scenario
 from ..trace import StepRecord, Trace
 
@@ -26,6 +27,14 @@ class Stretch(NamedTuple):
     first: int
     last: int
     activity: Activity
+
+
+class Stop(NamedTuple):
+    """From step `first` on these ended the two scans; `None` where a scan came to the end of its queue."""
+
+    first: int
+    running: Reason | None
+    waiting: Reason | None
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +83,8 @@ class Lanes:
     """All lanes in the scenario's order, and for each step: tokens given, free blocks, lengths of the queues.
 
     `events` gives the steps of each kind of event, in order; `places` the place of each request in the scenario's list,
-    `order` its place among the lanes.
+    `order` its place among the lanes. `stops` is what ended the scans of the running and of the waiting queue, with the
+    step from which on it is so; `skipped` is for each request when and why it was passed over.
     """
 
     lanes: Sequence[Lane]
@@ -85,6 +95,8 @@ class Lanes:
     events: Mapping[str, Sequence[int]]
     places: Mapping[str, int]
     order: Mapping[str, int]
+    stops: Sequence[Stop]
+    skipped: Mapping[str, Sequence[tuple[int, Reason]]]
 
     def happens(self, kind: str, step: int) -> bool:
         """Whether an event of this kind is in `step`."""
@@ -126,6 +138,8 @@ class _Reader:
         self.computed: dict[str, int] = {}
         self.lost: dict[str, int] = {}
         self.waits_since: dict[str, int] = {}
+        self.stops: list[Stop] = []
+        self.skipped: dict[str, list[tuple[int, Reason]]] = {}
         self.arrivals = sorted(scenario.requests, key=lambda spec: spec.arrival, reverse=True)
         self.aborts = scenario.aborts()
 
@@ -152,6 +166,7 @@ class _Reader:
         for request_id in record.finished:
             self.lanes[request_id].finished = step
         self._note(record)
+        self._explain(record)
 
     def _arrive(self, record: StepRecord) -> None:
         now = record.step if record.start_us is None else record.start_us
@@ -184,6 +199,13 @@ class _Reader:
             if is_so:
                 self.events[kind].append(record.step)
 
+    def _explain(self, record: StepRecord) -> None:
+        stop = Stop(record.step, record.running_stop, record.waiting_stop)
+        if not self.stops or self.stops[-1][1:] != stop[1:]:
+            self.stops.append(stop)
+        for request_id, reason in record.skipped.items():
+            self.skipped.setdefault(request_id, []).append((record.step, reason))
+
     def finish(self, num_steps: int) -> Lanes:
         """What is left open ends with the run."""
         for request_id, since in self.waits_since.items():
@@ -205,4 +227,6 @@ class _Reader:
         lanes = sorted(self.lanes.values(), key=lambda lane: lane.spec.arrival)
         places = {lane.spec.id: lane.place for lane in lanes}
         order = {lane.spec.id: index for index, lane in enumerate(lanes)}
-        return Lanes(lanes, self.used, self.free, self.running, waiting, self.events, places, order)
+        return Lanes(
+            lanes, self.used, self.free, self.running, waiting, self.events, places, order, self.stops, self.skipped
+        )
