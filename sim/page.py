@@ -23,7 +23,7 @@ from .onestep import onestep
 from .parameters import ONESTEP, shown
 from .points import Point, check_point, run_point
 from .sandbox.controls import values_of
-from .sandbox.figure import SANDBOX, draw, part
+from .sandbox.figure import SANDBOX, draw, late_blocks, trial
 from .sandbox.saved import save
 from .scenario import parse_scenario
 
@@ -124,8 +124,12 @@ def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
     return values_of(scenario)
 
 
-def _sandbox_part(question: Mapping[str, Any]) -> str:
-    return part(str(question.get("part")), SANDBOX.check(question["values"]), WORDS[question["language"]])
+def _sandbox_blocks(question: Mapping[str, Any]) -> str:
+    return late_blocks(SANDBOX.check(question["values"]), WORDS[question["language"]])
+
+
+def _try(question: Mapping[str, Any]) -> str:
+    return trial(question.get("finding"), SANDBOX.check(question["values"]), WORDS[question["language"]])
 
 
 def _sandbox_export(question: Mapping[str, Any]) -> dict[str, str]:
@@ -172,7 +176,8 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "edit": _edit,
     "edit-sample": _edit_sample,
     "sandbox-values": _sandbox_values,
-    "sandbox-part": _sandbox_part,
+    "sandbox-blocks": _sandbox_blocks,
+    "try": _try,
     "sandbox-export": _sandbox_export,
     "generate": _generate,
     "sweep-plan": _sweep_plan,

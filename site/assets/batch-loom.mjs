@@ -51,8 +51,10 @@ export class BatchLoom extends HTMLElement {
   /** From now on `call(message)` answers. Edits made before are answered now. */
   connect(call) {
     this.#engine = call;
-    if (this.#isShown()) this.#setState("current");
-    else this.#update();
+    if (this.#isShown()) {
+      this.#setState("current");
+      this.#askSoon();
+    } else this.#update();
   }
 
   /** The engine is gone: the controls go back to what the picture shows, and rest. */
@@ -124,6 +126,10 @@ export class BatchLoom extends HTMLElement {
     this.#problem.tell(null);
     this.#setState("current");
     this.#speakSoon();
+    this.#askSoon();
+  }
+
+  #askSoon() {
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.#askLater(), REST);
   }
@@ -132,13 +138,14 @@ export class BatchLoom extends HTMLElement {
   async #askLater() {
     const shown = this.#shown;
     const isStill = () => this.#engine && this.isCurrent && this.#shown === shown;
-    for (const place of this.#result.querySelectorAll("[data-ask]")) {
+    for (const place of this.#result.querySelectorAll("[data-ask]:not([data-answered])")) {
       if (!isStill()) return;
       const { language } = document.documentElement.dataset;
       const message = { ...JSON.parse(place.dataset.ask), language, values: shown };
-      const picture = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
+      const html = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
       if (!isStill() || html === null) return;
       place.removeAttribute("aria-busy");
+      place.dataset.answered = "";
       place.innerHTML = html;
     }
   }
@@ -175,7 +182,6 @@ export class BatchLoom extends HTMLElement {
       const picture = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
       if (!this.#engine) return null;
       this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
-      for (const place of this.#result.querySelectorAll("[data-ask]")) place.setAttribute("aria-busy", "true");
       this.#shown = this.#limit(values);
       this.#tellOutputs();
       this.dispatchEvent(new Event("drawn"));

@@ -121,7 +121,7 @@ def test_text_and_form_stay_in_step(sandbox: Locator):
     assert json.loads(text.input_value()) == FIRST
     control(sandbox, "max_num_seqs").fill("3")
     expect(text).to_have_value(re.compile('"max_num_seqs": 3'))
-    other = {"name": "mine", "config": {"max_num_batched_tokens": 256, "policy": "priority"}, "requests": REQUESTS[:2]}
+    other = {"name": "mine", "config": {"max_num_batched_tokens": 256, "policy": "priority"}, "requests": list(REQUESTS[:2])}
     text.fill(json.dumps(other))
     expect(control(sandbox, "policy")).to_have_value("priority")
     expect(control(sandbox, "max_num_seqs")).to_have_value("128")
@@ -360,3 +360,32 @@ def test_the_query_is_short(sandbox: Locator):
     control(sandbox, "max_num_seqs").fill("3")
     expect(sandbox.page).to_have_url(re.compile("max_num_seqs=3"))
     assert parse_qs(urlsplit(sandbox.page.url).query) == {"max_num_seqs": ["3"]}
+
+
+# --- what is wrong
+
+
+def test_a_finding_is_tried_at_once_and_taken_over(sandbox: Locator):
+    finding = sandbox.locator("[data-finding]").first
+    expect(finding.locator(".trial .outcome")).to_be_visible()
+    change = json.loads(finding.locator(".take").get_attribute("data-set") or "")
+    finding.locator(".jump").first.click()
+    expect(control(sandbox, "step")).to_have_value("5")
+    expect(finding.locator(".trial .outcome")).to_be_visible()
+    finding.locator(".take").click()
+    for name, value in change.items():
+        expect(control(sandbox, name)).to_have_value(str(value))
+
+
+def test_a_stalled_run_says_what_can_never_fit(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/?scenario=never-fits")
+    figure = current(wait_ready(page))
+    expect(figure.locator("[data-outcome]")).to_have_attribute("data-outcome", "stalled")
+    expect(figure.locator('[data-finding="never_fits"]')).to_be_visible()
+
+
+def test_a_healthy_run_says_what_was_looked_for(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/?scenario=six-steps")
+    figure = current(wait_ready(page))
+    expect(figure.locator(".healthy")).to_be_visible()
+    expect(figure.locator("[data-finding]")).to_have_count(0)
