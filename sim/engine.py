@@ -16,7 +16,7 @@ from .scenario import Scenario
 from .scheduler import Scheduler, VllmAssertion
 from .trace import Trace
 
-SLICE_REQUESTS = 3000
+SLICE_REQUESTS = 2000
 """A slice for those who show how far the run is: `Run.advance` with it takes well under 100 ms, in WebAssembly too."""
 
 
