@@ -3,12 +3,10 @@
 `simulate` is the pure function from a scenario to a trace; `Run` is the same, slice by slice.
 """
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from . import fast
+from .collector import collector_resting
 from .config import Refusal
 from .plain import PlainEngine
 from .residency import FOR_EVER
@@ -80,7 +78,7 @@ class Run:
             Whether the run is over.
         """
         if self._trace is None:
-            with _collector_resting():
+            with collector_resting():
                 try:
                     is_over = self._engine.advance(num_requests)
                 except VllmAssertion as stop:
@@ -109,15 +107,3 @@ def simulate(
     run = Run(scenario, max_steps=max_steps, driver=driver, scheduler=scheduler)
     run.advance()
     return run.trace
-
-
-@contextmanager
-def _collector_resting() -> Iterator[None]:
-    """No search for cycles meanwhile: a run makes none, and much that stays."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

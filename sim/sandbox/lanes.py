@@ -5,10 +5,12 @@ One pass over the trace; pictures of any part of it are drawn from here, without
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from ..reasons import Reason
 from ..scenario import RequestSpec, Scenario
 from ..trace import StepRecord, Trace
 
@@ -26,6 +28,14 @@ class Stretch(NamedTuple):
     first: int
     last: int
     activity: Activity
+
+
+class Stop(NamedTuple):
+    """From step `first` on these ended the two scans; `None` where a scan came to the end of its queue."""
+
+    first: int
+    running: Reason | None
+    waiting: Reason | None
 
 
 @dataclass(slots=True)
@@ -64,7 +74,8 @@ def _first(stretch: Stretch) -> int:
 class Lanes:
     """All lanes in the scenario's order, and for each step: tokens given, free blocks, lengths of the queues.
 
-    `events` gives the steps of each kind of event, in order.
+    `events` gives the steps of each kind of event, in order. `stops` is what ended the scans of the running and of the
+    waiting queue, with the step from which on it is so; `skipped` is for each request when and why it was passed over.
     """
 
     lanes: Sequence[Lane]
@@ -73,14 +84,40 @@ class Lanes:
     running: Sequence[int]
     waiting: Sequence[int]
     events: Mapping[str, Sequence[int]]
+    stops: Sequence[Stop]
+    skipped: Mapping[str, Sequence[tuple[int, Reason]]]
 
     def between(self, first: int, last: int) -> list[Lane]:
         """Those that are there in any of these steps."""
         return [lane for lane in self.lanes if lane.touches(first, last)]
 
 
-def read_lanes(scenario: Scenario, trace: Trace) -> Lanes:
-    """Follow the whole trace once."""
+def assemble(
+    lanes: Collection[Lane],
+    used: Sequence[int],
+    free: Sequence[int],
+    running: Sequence[int],
+    events: Mapping[str, Sequence[int]],
+    stops: Sequence[Stop],
+    skipped: Mapping[str, Sequence[tuple[int, Reason]]],
+) -> Lanes:
+    """Put together what was read, with what follows from the lanes: lengths of the waiting queue, starvations."""
+    changes = array("q", bytes(8 * (len(used) + 1)))
+    starved = set()
+    for lane in lanes:
+        for first, last, activity in lane.stretches:
+            if activity == "waiting":
+                changes[first] += 1
+                changes[last + 1] -= 1
+            if activity in ("waiting", "nothing") and last - first + 1 >= STARVED_STEPS:
+                starved.add(first)
+    waiting = array("q", accumulate(changes[:-1]))
+    in_order = sorted(lanes, key=lambda lane: lane.spec.arrival)
+    return Lanes(in_order, used, free, running, waiting, {**events, "starvation": sorted(starved)}, stops, skipped)
+
+
+def walk_lanes(scenario: Scenario, trace: Trace) -> Lanes:
+    """Follow the whole trace once, step by step."""
     reader = _Reader(scenario)
     for record in trace.steps:
         reader.take(record)
@@ -92,12 +129,14 @@ class _Reader:
         self.lanes = {spec.id: Lane(spec, place) for place, spec in enumerate(scenario.requests)}
         self.budget = scenario.config.token_budget
         self.used, self.free = array("q"), array("q")
-        self.running, self.more_waiting = array("q"), array("q", [0])
+        self.running = array("q")
         self.events: dict[str, list[int]] = {kind: [] for kind in EVENTS}
         # Of each request: tokens computed, tokens that the last preemption took, the step since which it waits.
         self.computed: dict[str, int] = {}
         self.lost: dict[str, int] = {}
         self.waits_since: dict[str, int] = {}
+        self.stops: list[Stop] = []
+        self.skipped: dict[str, list[tuple[int, Reason]]] = {}
         self.arrivals = sorted(scenario.requests, key=lambda spec: spec.arrival, reverse=True)
         self.aborts = scenario.aborts()
 
@@ -124,6 +163,7 @@ class _Reader:
         for request_id in record.finished:
             self.lanes[request_id].finished = step
         self._note(record)
+        self._explain(record)
 
     def _arrive(self, record: StepRecord) -> None:
         now = record.step if record.start_us is None else record.start_us
@@ -156,23 +196,16 @@ class _Reader:
             if is_so:
                 self.events[kind].append(record.step)
 
+    def _explain(self, record: StepRecord) -> None:
+        stop = Stop(record.step, record.running_stop, record.waiting_stop)
+        if not self.stops or self.stops[-1][1:] != stop[1:]:
+            self.stops.append(stop)
+        for request_id, reason in record.skipped.items():
+            self.skipped.setdefault(request_id, []).append((record.step, reason))
+
     def finish(self, num_steps: int) -> Lanes:
         """What is left open ends with the run."""
         for request_id, since in self.waits_since.items():
             self.lanes[request_id].add(since, num_steps - 1, "waiting")
-        changes = array("q", bytes(8 * (num_steps + 1)))
-        starved = set()
-        for lane in self.lanes.values():
-            for first, last, activity in lane.stretches:
-                if activity == "waiting":
-                    changes[first] += 1
-                    changes[last + 1] -= 1
-                if activity in ("waiting", "nothing") and last - first + 1 >= STARVED_STEPS:
-                    starved.add(first)
-        self.events["starvation"] = sorted(starved)
-        waiting, now = array("q"), 0
-        for change in changes[:num_steps]:
-            now += change
-            waiting.append(now)
-        lanes = sorted(self.lanes.values(), key=lambda lane: lane.spec.arrival)
-        return Lanes(lanes, self.used, self.free, self.running, waiting, self.events)
+        lanes = list(self.lanes.values())
+        return assemble(lanes, self.used, self.free, self.running, self.events, self.stops, self.skipped)
