@@ -23,15 +23,18 @@ from markupsafe import Markup
 
 from scripts.editor import EDITED_SCENARIO, EditorError, copy, write_editor
 from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
+from scripts.presets import PresetError, read_presets
 from scripts.recordings import PACKED, RecordingError, pack_recordings, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from sim import VLLM_VERSION, __version__
-from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
+from sim.frontier import METRICS
 from sim.importers import FORMATS
+from sim.page import DRAWN
 from sim.parameters import CONFIG, by_name
 from sim.recordings.recording import DEVICES
+from sim.sandbox.saved import TYPES
 
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "site"
@@ -42,7 +45,7 @@ Catalogs = dict[str, dict[str, str]]
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
-FIGURE_CATALOGS = ("", "sandbox.")
+FIGURE_CATALOGS = ("", "sandbox.", "sweep.")
 """Beginnings of the names of the catalogues that figures need, also in the browser."""
 BUILD_CATALOGS = ("page.", "question.")
 """Those that only the build needs."""
@@ -70,8 +73,8 @@ ABSOLUTE = ("sitemap.xml", "robots.txt", "feed.xml")
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 BOOT = "boot.mjs"
 """The one asset that stands beside Pyodide."""
-EDITING = "edit-"
-"""Beginning of the names of the modules that only the editor of the scheduler loads."""
+OF_PAGES = ("edit-", "sandbox")
+"""Beginnings of the names of the modules that only single pages load."""
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
@@ -144,13 +147,16 @@ class Pages:
             "policy": POLICY,
             "base": base,
             "modules": sorted(
-                path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, EDITING))
+                path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *OF_PAGES))
             ),
+            "exports": (*TYPES, "png"),
+            "presets": read_presets(SITE / "presets"),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
             "parameters": by_name(CONFIG),
+            "sweep_metrics": tuple(METRICS),
             "slots": lambda names: {name: f"{{{name}}}" for name in names},
         }
 
@@ -171,6 +177,7 @@ class Pages:
             self._write(f"{language}/index.html", "explainer.html", **parts, **page)
             self._write_glossary(terms, marker, chapters, page | {"root": "../../"})
             self._write_embeds(language)
+            self._write_sandbox(page | {"root": "../../", "formats": tuple(FORMATS)})
             edit = page | {"root": "../../../", "scenario": EDITED_SCENARIO}
             self._write(f"{language}/sandbox/scheduler/index.html", "scheduler.html", **edit)
             self._write(f"{language}/sandbox/import/index.html", "import.html", formats=tuple(FORMATS), **edit)
@@ -186,10 +193,16 @@ class Pages:
         path = f"{page['language']}/glossary/index.html"
         self._write(path, "glossary.html", terms=terms, mentioned=mentioned, **page)
 
+    def _write_sandbox(self, page: dict[str, object]) -> None:
+        """The tool, with what brings scenarios to it."""
+        self._write(
+            f"{page['language']}/sandbox/index.html", "sandbox.html", figure_html=self._figure("sandbox", page), **page
+        )
+
     def _write_embeds(self, language: str) -> None:
         """Every figure alone."""
         page: dict[str, object] = {"root": "../../../", "language": language, "words": self.words[language]}
-        for name in FIGURES:
+        for name in DRAWN:
             html = self._figure(name, page | {"is_embed": True})
             self._write(f"{language}/embed/{name}/index.html", "embed.html", name=name, figure_html=html, **page)
 
@@ -202,9 +215,9 @@ class Pages:
 
     def _figure(self, name: str, page: dict[str, object]) -> str:
         """One figure, complete: its form, and its result for the values that the form starts with."""
-        if name not in FIGURES:
-            raise BuildError(f"no figure {name!r}, there are {', '.join(FIGURES)}")
-        figure, words = FIGURES[name], self.words[str(page["language"])]
+        if name not in DRAWN:
+            raise BuildError(f"no figure {name!r}, there are {', '.join(DRAWN)}")
+        figure, words = DRAWN[name], self.words[str(page["language"])]
         if (name, words.language) not in self.results:
             self.results[name, words.language] = figure.render(figure.check(figure.defaults), words)
         parts = {"name": name, "form": figure.form(words), "result": self.results[name, words.language]}
@@ -368,7 +381,7 @@ def main() -> int:
             record_site(SITE / "recordings", arguments.hardware)
             run_anew()
         build(arguments.out, arguments.base_url or "", with_snapshot=not arguments.no_snapshot)
-    except (BuildError, EditorError, GlossaryError, RecordingError, SnapshotError, OSError) as error:
+    except (BuildError, EditorError, GlossaryError, PresetError, RecordingError, SnapshotError, OSError) as error:
         sys.stderr.write(f"build.py: {error}\n")
         return 1
     return 0

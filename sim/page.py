@@ -14,13 +14,22 @@ from .errors import ConfigError
 from .figures import FIGURES
 from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
+from .figures.frontier import draw_frontier
 from .figures.imports import import_file
 from .figures.words import Words
+from .frontier import plan
+from .generate import generate
 from .onestep import onestep
 from .parameters import ONESTEP, shown
+from .points import Point, check_point, run_point
+from .sandbox.controls import values_of
+from .sandbox.figure import SANDBOX, draw, part
+from .sandbox.saved import save
 from .scenario import parse_scenario
 
 LANGUAGES = ("en", "zh")
+DRAWN = FIGURES | {SANDBOX.name: SANDBOX}
+"""All that a `<batch-loom>` may show, by name."""
 
 
 def _load_words(language: str) -> Words:
@@ -41,7 +50,7 @@ def handle(text: str, data: Any = None) -> str:
         data: the bytes of a file that the question is about; from the page a `Uint8Array`.
 
     Returns:
-        JSON, `{"result": ...}` or `{"error": one line}`.
+        JSON, `{"result": ...}` or `{"error": one line}`, the latter with `field` where it is about one.
     """
     try:
         question = json.loads(text)
@@ -49,7 +58,7 @@ def handle(text: str, data: Any = None) -> str:
             question["data"] = data.to_bytes() if hasattr(data, "to_bytes") else bytes(data)
         answer = {"result": _answer(question)}
     except ConfigError as error:
-        answer = {"error": _one_line(str(error))}
+        answer = {"error": _one_line(str(error)), "field": error.field}
     except Exception as error:  # noqa: BLE001 - a defect in one figure must not take the others with it
         answer = {"error": _one_line(f"internal error: {type(error).__name__}: {error}")}
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
@@ -62,8 +71,11 @@ def _answer(question: Mapping[str, Any]) -> object:
     return _ANSWERS[kind](question)
 
 
-def _render(question: Mapping[str, Any]) -> str:
-    figure = FIGURES[question["figure"]]
+def _render(question: Mapping[str, Any]) -> object:
+    figure = DRAWN[question["figure"]]
+    if figure is SANDBOX:
+        drawn = draw(SANDBOX.check(question["values"]), WORDS[question["language"]])
+        return {"parts": drawn.parts, "set": {".selected": {"x": drawn.band}}}
     return figure.render(figure.check(question["values"]), WORDS[question["language"]])
 
 
@@ -104,6 +116,52 @@ def _beside(question: Mapping[str, Any]) -> str:
     return draw_beside(scenario, question["series"], WORDS[question["language"]])
 
 
+def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the sandbox's controls for a scenario."""
+    scenario = question.get("scenario")
+    parse_scenario(scenario)
+    assert isinstance(scenario, Mapping)
+    return values_of(scenario)
+
+
+def _sandbox_part(question: Mapping[str, Any]) -> str:
+    return part(str(question.get("part")), SANDBOX.check(question["values"]), WORDS[question["language"]])
+
+
+def _sandbox_export(question: Mapping[str, Any]) -> dict[str, str]:
+    return save(str(question.get("format")), SANDBOX.check(question["values"]), str(question.get("address")))
+
+
+def _generate(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    values = question.get("values", {})
+    if not isinstance(values, Mapping):
+        raise ConfigError("values", f"{shown(values)} is not allowed, must be an object of parameters")
+    return generate(values)
+
+
+def _sweep_plan(question: Mapping[str, Any]) -> dict[str, list[Point]]:
+    parse_scenario(question.get("scenario"))
+    return {"points": plan(question.get("vary", []))}
+
+
+def _sweep_point(question: Mapping[str, Any]) -> dict[str, Any]:
+    parse_scenario(question.get("scenario"))
+    return run_point(question["scenario"], check_point(question.get("point")))
+
+
+def _sweep_draw(question: Mapping[str, Any]) -> str:
+    points = [check_point(point) for point in question["points"]]
+    return draw_frontier(
+        question["scenario"],
+        points,
+        question["results"],
+        question["x"],
+        question["y"],
+        WORDS[question["language"]],
+        question.get("picked"),
+    )
+
+
 _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "render": _render,
     "trace": _trace,
@@ -113,6 +171,13 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "beside": _beside,
     "edit": _edit,
     "edit-sample": _edit_sample,
+    "sandbox-values": _sandbox_values,
+    "sandbox-part": _sandbox_part,
+    "sandbox-export": _sandbox_export,
+    "generate": _generate,
+    "sweep-plan": _sweep_plan,
+    "sweep-point": _sweep_point,
+    "sweep-draw": _sweep_draw,
 }
 
 

@@ -33,7 +33,7 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 MODULE_LINES = 400
 FUNCTION_LINES = 40
 
-NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "recordings", "exporters")
+NOT_IN_BROWSER = ("__main__", "cli", "sweep", "hardware", "recordings")
 """Parts of `sim` that the page never loads: they talk to a terminal, to files or to hardware."""
 
 BROWSER_IMPORTS = {
@@ -44,6 +44,7 @@ BROWSER_IMPORTS = {
         "heapq",
         "html",
         "importlib",
+        "io",
         "itertools",
         "json",
         "math",

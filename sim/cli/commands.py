@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ..engine import simulate
 from ..errors import ConfigError
+from ..generate import GENERATOR, generate
 from ..importers import FORMATS, read_file
 from ..importers.importer import MAX_LISTED, Imported
 from ..importers.select import rescale, sample
@@ -43,6 +44,8 @@ def run(options: argparse.Namespace) -> None:
             trace(options.files, options.explain, options.max_steps)
         case "onestep":
             one_step(options)
+        case "generate":
+            generate_scenario(options)
         case "import":
             import_file(options)
         case "export":
@@ -98,6 +101,16 @@ def one_step(options: argparse.Namespace) -> None:
         print(json.dumps(onestep(*arguments).to_json()))
     else:
         print(tables.onestep_table(*arguments), end="")
+
+
+def generate_scenario(options: argparse.Namespace) -> None:
+    """Print or write a scenario of generated requests."""
+    requests = generate({parameter.name: getattr(options, parameter.name) for parameter in GENERATOR})
+    text = _json({"name": "generated", "config": parse_settings(options.config), "requests": requests}) + "\n"
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        Path(options.output).write_text(text, encoding="utf-8")
 
 
 def import_file(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import NoReturn
 from .. import VLLM_VERSION, __version__
 from ..errors import ConfigError
 from ..exporters import FORMATS as EXPORT_FORMATS
+from ..generate import GENERATOR
 from ..hardware.order import Order
 from ..hardware.shapes import SHAPES
 from ..importers import FORMATS
@@ -114,6 +115,7 @@ def parser() -> Parser:
     commands = whole.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     _add_trace(commands)
     _add_onestep(commands)
+    _add_generate(commands)
     _add_import(commands)
     _add_export(commands)
     _add_summary(commands)
@@ -179,11 +181,28 @@ def _add_option(command: Parser, parameter: Parameter) -> None:
     elif parameter.kind == "choice":
         choices = parameter.choices
         command.add_argument(flag, dest=parameter.name, choices=choices, default=parameter.default, help=text)
+    elif parameter.kind == "text":
+        command.add_argument(flag, dest=parameter.name, metavar="TEXT", default=parameter.default, help=text)
     else:
         text = f"{text[:-1]}, from {parameter.minimum})"
         metavar = parameter.unit.upper() or "N"
         default = parameter.default
         command.add_argument(flag, dest=parameter.name, type=integer, metavar=metavar, default=default, help=text)
+
+
+def _add_generate(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "generate",
+        "make a scenario by rule and by chance",
+        "Make requests: how many, when they arrive, how long they are, what they share.\n"
+        "Prints one scenario in JSON; the same options always give the same.",
+    )
+    for parameter in GENERATOR:
+        _add_option(command, parameter)
+    help_text = "a key of the scenario's configuration, once for each; see batchloom trace --help"
+    command.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help=help_text)
+    command.add_argument("-o", "--output", metavar="FILE", help="write to FILE")
 
 
 def _add_import(commands: "Commands[Parser]") -> None:
@@ -274,6 +293,7 @@ def _add_sweep(commands: "Commands[Parser]") -> None:
     command.add_argument("--jobs", type=positive, default=-1, metavar="N", help="processes (default: one a core)")
     command.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of a Dask scheduler")
     command.add_argument("-o", "--output", metavar="OUT", help="write OUT.csv or OUT.parquet")
+    command.add_argument("--html", metavar="FILE", help="write pictures and a table of all runs to FILE")
 
 
 def _add_record(commands: "Commands[Parser]") -> None:

@@ -2,16 +2,21 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import ConfigError
+from ..exporters import sweep_html
 from ..parameter import shown
+from ..points import Point, Result, parse_axes, points_of
 from ..scenario import parse_scenario
+from .catalog import english_words, read_site
 from .documents import read_values
 
 BAR_WIDTH = 30
+MOST_DRAWN = 1000
+"""Points in a picture."""
 SUFFIXES = (".csv", ".parquet")
 
 
@@ -19,7 +24,7 @@ def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] 
     """Run every point, print or write the table.
 
     Args:
-        options: `file`, `vary`, `replicas`, `jobs`, `dask`, `output`.
+        options: `file`, `vary`, `replicas`, `jobs`, `dask`, `output`, `html`.
         imported: makes a scenario of a file of another tool; `None` if the file is none.
 
     Raises:
@@ -34,7 +39,8 @@ def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] 
         raise ConfigError("-o", f"{shown(output.name)} is not allowed, must end in {' or '.join(SUFFIXES)}")
     if output is not None and output.suffix == ".parquet":
         table.need_parquet()
-    todo = points.points_of(points.parse_axes(options.vary), options.replicas)
+    todo = points_of([*parse_axes(options.vary), points.replicas(options.replicas)])
+    draw = None if options.html is None else _drawer(options.html, todo)
     document = _document(options.file, imported)
     path = None if output is None else output.with_name(output.name + ".progress")
     kept = progress.Progress(path, points.key_of(document, todo))
@@ -47,7 +53,25 @@ def sweep(options: argparse.Namespace, imported: Callable[[str], dict[str, Any] 
         output.write_text(table.to_csv(array), encoding="utf-8", newline="")
     else:
         table.write_parquet(array, output)
+    if draw is not None:
+        draw(document, results)
     kept.remove()
+
+
+def _drawer(file: str, todo: Sequence[Point]) -> Callable[[dict[str, Any], Sequence[Result]], None]:
+    """What writes the pictures; all that it needs but results is asked for before anything is run."""
+    if len(todo) > MOST_DRAWN:
+        raise ConfigError("--html", f"{len(todo)} points are too many to draw, at most {MOST_DRAWN} are allowed")
+    words, style = english_words("--html"), read_site("assets/sweep.css", "--html")
+    has_replicas = any(point["replica"] for point in todo)
+    points = [{key: value for key, value in point.items() if has_replicas or key != "replica"} for point in todo]
+
+    def draw(document: dict[str, Any], results: Sequence[Result]) -> None:
+        text = sweep_html(document, points, results, words, style)
+        # Half of a surrogate pair has no UTF-8.
+        Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    return draw
 
 
 def _document(file: str, imported: Callable[[str], dict[str, Any] | None]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from ..figures.html import element, escape
@@ -25,24 +26,30 @@ def html(trace: Trace, scenario: Scenario | None = None, document: Any = None) -
         scenario: what was run, for the picture and the numbers.
         document: the same as JSON, which is put into the file.
     """
-    title = escape(f"{trace.name or 'run'} · Batchloom")
+    title = f"{trace.name or 'run'} · Batchloom"
     numbers = {key: value for key, value in summarize(trace, scenario).to_json().items() if value is not None}
     rows = [[key, value if isinstance(value, str | int) else json.dumps(value)] for key, value in numbers.items()]
     parts = [
-        element("h1", None, title),
+        element("h1", None, escape(title)),
         element("div", {"class": "scroll"}, svg(trace, scenario)),
-        _part("Numbers", _table([["", ""], *rows]), is_open=True),
-        _part("Requests", _table(_read(requests_csv(trace, scenario)))),
-        _part("Steps", _table(_read(steps_csv(trace)))),
+        part("Numbers", _table([["", ""], *rows]), is_open=True),
+        part("Requests", _table(_read(requests_csv(trace, scenario)))),
+        part("Steps", _table(_read(steps_csv(trace)))),
     ]
     if document is not None:
-        parts.append(_part("Scenario", element("pre", None, escape(json.dumps(document, indent=1)))))
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
-    body = element("body", None, *parts)
-    return f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n{body}</html>\n'
+        parts.append(part("Scenario", element("pre", None, escape(json.dumps(document, indent=1)))))
+    return page(title, STYLE, parts)
 
 
-def _part(title: str, content: str, *, is_open: bool = False) -> str:
+def page(title: str, style: str, parts: Iterable[str]) -> str:
+    """A file of its own: its title, its style sheet, and the markup of its parts."""
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    head = f"{meta}<title>{escape(title)}</title><style>{style}</style>"
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n{element("body", None, *parts)}</html>\n'
+
+
+def part(title: str, content: str, *, is_open: bool = False) -> str:
+    """A part that can be opened."""
     inner = element("div", {"class": "scroll", "tabindex": 0, "role": "region", "aria-label": title}, content)
     return element("details", {"open": is_open}, element("summary", None, title), inner)
 

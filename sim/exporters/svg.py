@@ -4,6 +4,7 @@ Light colours as attributes, no style sheet, no script, no font but a generic on
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from .. import VLLM_VERSION, __version__
 from ..figures.html import element, escape
@@ -19,29 +20,46 @@ LETTERS = 14
 INK, PALE, ALARM = "#1d2126", "#b9bfc7", "#b3261e"
 
 
-def svg(trace: Trace, scenario: Scenario | None = None) -> str:
+class Part(NamedTuple):
+    """What of a run is drawn: steps `first` to `last`, the requests of `ids`; the address under which it is seen."""
+
+    first: int
+    last: int
+    ids: Sequence[str]
+    address: str
+
+
+def svg(trace: Trace, scenario: Scenario | None = None, part: Part | None = None) -> str:
     """The picture.
 
     Args:
         trace: of a run.
         scenario: what was run; without it decodes and prefills look alike and no budget is drawn.
+        part: the part of the run that is wanted; without it all of it.
     """
-    ids = [spec.id for spec in scenario.requests] if scenario else sorted({i for r in trace.steps for i in _there(r)})
-    shown, cell = ids[:MOST_ROWS], max(NARROWEST, min(WIDEST, WIDTH // max(len(trace.steps), 1)))
-    height = HEAD + ROW * len(shown) + 40
-    width = NAMES + max(cell * len(trace.steps), 480) + 10
+    steps = trace.steps if part is None else [trace.steps[n] for n in range(part.first, part.last + 1)]
+    ids = part.ids if part else _ids(trace, scenario)
+    shown, cell = ids[:MOST_ROWS], max(NARROWEST, min(WIDEST, WIDTH // max(len(steps), 1)))
+    height = HEAD + ROW * len(shown) + (55 if part else 40)
+    width = NAMES + max(cell * len(steps), 480) + 10
     rows = {request_id: index for index, request_id in enumerate(shown)}
     prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
     parts = [
         element("rect", {"width": width, "height": height, "fill": "#ffffff"}),
-        *_budget(trace, scenario, cell),
+        *_budget(steps, scenario, cell),
         *(_name(request_id, index) for request_id, index in rows.items()),
-        *(piece for record in trace.steps for piece in _pieces(record, rows, prompts, cell)),
-        *_caption(trace, len(ids) - len(shown), height),
+        *(piece for at, record in enumerate(steps) for piece in _pieces(record, at, rows, prompts, cell)),
+        *_caption(trace, len(ids) - len(shown), part, height),
     ]
     box = {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
     box |= {"font-family": "sans-serif", "font-size": 11, "fill": INK, "role": "img"}
     return element("svg", box, element("title", None, escape(_title(trace))), *parts) + "\n"
+
+
+def _ids(trace: Trace, scenario: Scenario | None) -> list[str]:
+    if scenario is not None:
+        return [spec.id for spec in scenario.requests]
+    return sorted({request_id for record in trace.steps for request_id in _there(record)})
 
 
 def _there(record: StepRecord) -> set[str]:
@@ -58,28 +76,28 @@ def _name(request_id: str, index: int) -> str:
     return element("text", place | {"font-weight": "bold"}, escape(text))
 
 
-def _budget(trace: Trace, scenario: Scenario | None, cell: int) -> Iterator[str]:
+def _budget(steps: Sequence[StepRecord], scenario: Scenario | None, cell: int) -> Iterator[str]:
     """A bar a step under the line of the full budget, and the numbers of the steps where there is room."""
-    every = next(n for n in (1, 5, 10, 50, 100, 500, 1_000, 10_000, len(trace.steps) + 1) if n * cell >= 24)
-    for record in trace.steps[::every]:
-        place = {"x": NAMES + record.step * cell + cell // 2, "y": 11, "text-anchor": "middle", "fill": "#545d68"}
-        yield element("text", place, str(record.step))
+    every = next(n for n in (1, 5, 10, 50, 100, 500, 1_000, 10_000, len(steps) + 1) if n * cell >= 24)
+    for at in range(0, len(steps), every):
+        place = {"x": NAMES + at * cell + cell // 2, "y": 11, "text-anchor": "middle", "fill": "#545d68"}
+        yield element("text", place, str(steps[at].step))
     if scenario is None:
         return
     budget = scenario.config.token_budget
     bars = []
-    for record in trace.steps:
+    for at, record in enumerate(steps):
         tall = -(-sum(record.scheduled.values()) * 22 // budget)
         if tall:
-            bars.append(f"M{NAMES + record.step * cell} {38 - tall}h{cell}v{tall}h-{cell}z")
+            bars.append(f"M{NAMES + at * cell} {38 - tall}h{cell}v{tall}h-{cell}z")
     yield element("path", {"d": "".join(bars), "fill": PALE})
-    yield element("path", {"d": f"M{NAMES} 16h{cell * len(trace.steps)}", "stroke": INK, "stroke-dasharray": "3 2"})
+    yield element("path", {"d": f"M{NAMES} 16h{cell * len(steps)}", "stroke": INK, "stroke-dasharray": "3 2"})
     yield element("text", {"x": NAMES - 8, "y": 30, "text-anchor": "end"}, escape(f"budget {budget}"))
 
 
-def _pieces(record: StepRecord, rows: dict[str, int], prompts: dict[str, int], cell: int) -> Iterator[str]:
+def _pieces(record: StepRecord, at: int, rows: dict[str, int], prompts: dict[str, int], cell: int) -> Iterator[str]:
     """A filled cell for tokens, with a dot for a decode and a number where there is room; an outline for a wait."""
-    x, gap = NAMES + record.step * cell, 1 if cell > 3 else 0
+    x, gap = NAMES + at * cell, 1 if cell > 3 else 0
     for request_id in (*record.running, *record.waiting):
         if request_id not in rows:
             continue
@@ -100,9 +118,12 @@ def _pieces(record: StepRecord, rows: dict[str, int], prompts: dict[str, int], c
             yield element("text", place, str(num_tokens))
 
 
-def _caption(trace: Trace, left_out: int, height: int) -> Sequence[str]:
+def _caption(trace: Trace, left_out: int, part: Part | None, height: int) -> Iterator[str]:
     more = f"; {left_out} more requests are not drawn" if left_out else ""
     marks = "Filled: tokens, dot: decode, line: waits, red: preempted."
     made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}. {marks}"
-    bold = element("text", {"x": 10, "y": height - 22, "font-weight": "bold"}, escape(_title(trace) + more))
-    return [bold, element("text", {"x": 10, "y": height - 7}, escape(made))]
+    seen = f"; steps {part.first} to {part.last}" if part else ""
+    lines = [_title(trace) + seen + more, made, *([part.address] if part else [])]
+    for index, line in enumerate(lines):
+        place = {"x": 10, "y": height - 7 - 15 * (len(lines) - 1 - index)}
+        yield element("text", place | ({"font-weight": "bold"} if index == 0 else {}), escape(line))

@@ -161,8 +161,11 @@ def preset(identity: str, values: Mapping[str, Value], letter: str, title: str, 
     return element("button", data, name, " ", element("span", None, escape(detail)))
 
 
-def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> str:
-    """First, back, play, forward, last, the events before and after, and a slider over the steps."""
+def transport(figure: str, parameter: Parameter, value: Value, words: Words, most: int | None = None) -> str:
+    """First, back, play, forward, last, the events before and after, and a slider over the steps.
+
+    `most` is for a slider whose end moves with the run: the last step that any run may have.
+    """
     name = parameter.name
     before = {"data-event-by": -1, "data-for": name, "aria-keyshortcuts": "Shift+N"}
     after = {"data-event-by": 1, "data-for": name, "aria-keyshortcuts": "N"}
@@ -176,7 +179,7 @@ def transport(figure: str, parameter: Parameter, value: Value, words: Words) -> 
         _icon("event-on", words, after),
     )
     identity = f"{figure}-{name}"
-    control = {"type": "range", "id": identity} | _limits(parameter, value)
+    control = {"type": "range", "id": identity} | _limits(parameter, value) | {"data-max": most}
     group = {"class": "buttons", "role": "group", "aria-label": words("transport")}
     return element(
         "div",

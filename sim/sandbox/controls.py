@@ -1,9 +1,12 @@
 """What the form of the sandbox sets: the configuration, the requests as JSON, and what is looked at."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from ..parameter import Parameter, Value
 from ..parameters import CONFIG
+from .lanes import EVENTS
 
 MAX_TEXT = 20_000_000
 """Most characters of the requests as JSON: a trace of 100,000 requests is shorter."""
@@ -51,9 +54,18 @@ VIEW = (
     Parameter(
         "row", "int", 0, "First request shown.", "显示的第一个请求。", minimum=0, maximum=MAX_STEPS, unit="requests"
     ),
-    Parameter("request", "text", "", "Request that is marked in all views.", "在所有视图中标出的请求。", maximum=200),
+    Parameter("request", "text", "", "Request that always has a row.", "始终占有一行的请求。", maximum=200),
+    Parameter("event", "choice", "any", "What N goes to.", "N 键跳到哪一类事件。", choices=("any", *EVENTS)),
 )
-CONTROLS = (*CONFIG, NAME, REQUEST_LIST, *VIEW)
+BASELINE = Parameter(
+    "baseline",
+    "text",
+    "",
+    "A second configuration as JSON, on the same requests; empty for none.",
+    "在同样的请求上比较的第二份配置，JSON 格式；留空则不比较。",
+    maximum=10_000,
+)
+CONTROLS = (*CONFIG, NAME, REQUEST_LIST, BASELINE, *VIEW)
 
 
 def list_text(requests: object) -> str:
@@ -62,7 +74,14 @@ def list_text(requests: object) -> str:
     return "[" + ",\n ".join(json.dumps(request, ensure_ascii=False) for request in requests) + "]"
 
 
+def values_of(scenario: Mapping[str, Any]) -> dict[str, Value]:
+    """The value of each control for a scenario in the form of the contract, which must be a valid one."""
+    values = {parameter.name: parameter.default for parameter in CONTROLS} | {"step": 0}
+    named = {"name": scenario.get("name") or NAME.default, "requests": list_text(scenario["requests"])}
+    config: dict[str, Value] = scenario.get("config", {})
+    return values | config | named
+
+
 def first_values() -> dict[str, Value]:
     """The value of each control that the page starts with."""
-    values = {parameter.name: parameter.default for parameter in CONTROLS}
-    return values | FIRST_CONFIG | {"requests": list_text(REQUESTS)}
+    return values_of({"config": FIRST_CONFIG, "requests": REQUESTS}) | {"step": STEP.default}

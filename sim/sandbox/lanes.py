@@ -4,8 +4,8 @@ One pass over the trace; pictures of any part of it are drawn from here, without
 """
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -38,7 +38,7 @@ class Stop(NamedTuple):
     waiting: Reason | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Lane:
     """One request: what it does, stretch after stretch in order of steps, and the steps that preempted it."""
 
@@ -52,6 +52,15 @@ class Lane:
         """What it does in `step`; `None` when it is not there."""
         i = bisect_right(self.stretches, step, key=_first) - 1
         return self.stretches[i].activity if i >= 0 and step <= self.stretches[i].last else None
+
+    def within(self, first: int, last: int) -> Iterator[Stretch]:
+        """Its stretches from step `first` to step `last`, cut to these."""
+        for index in range(max(0, bisect_right(self.stretches, first, key=_first) - 1), len(self.stretches)):
+            stretch = self.stretches[index]
+            if stretch.first > last:
+                return
+            if stretch.last >= first:
+                yield Stretch(max(first, stretch.first), min(last, stretch.last), stretch.activity)
 
     def touches(self, first: int, last: int) -> bool:
         """Whether it is there in any of the steps from `first` to `last`."""
@@ -74,8 +83,9 @@ def _first(stretch: Stretch) -> int:
 class Lanes:
     """All lanes in the scenario's order, and for each step: tokens given, free blocks, lengths of the queues.
 
-    `events` gives the steps of each kind of event, in order. `stops` is what ended the scans of the running and of the
-    waiting queue, with the step from which on it is so; `skipped` is for each request when and why it was passed over.
+    `events` gives the steps of each kind of event, in order; `places` the place of each request in the scenario's list,
+    `order` its place among the lanes. `stops` is what ended the scans of the running and of the waiting queue, with the
+    step from which on it is so; `skipped` is for each request when and why it was passed over.
     """
 
     lanes: Sequence[Lane]
@@ -84,8 +94,26 @@ class Lanes:
     running: Sequence[int]
     waiting: Sequence[int]
     events: Mapping[str, Sequence[int]]
+    places: Mapping[str, int]
+    order: Mapping[str, int]
     stops: Sequence[Stop]
     skipped: Mapping[str, Sequence[tuple[int, Reason]]]
+
+    def happens(self, kind: str, step: int) -> bool:
+        """Whether an event of this kind is in `step`."""
+        steps = self.events[kind]
+        index = bisect_left(steps, step)
+        return index < len(steps) and steps[index] == step
+
+    def next_event(self, kinds: Sequence[str], step: int) -> int | None:
+        """The first step after `step` with an event of one of these kinds."""
+        found = [(self.events[kind], bisect_right(self.events[kind], step)) for kind in kinds]
+        return min((steps[index] for steps, index in found if index < len(steps)), default=None)
+
+    def event_before(self, kinds: Sequence[str], step: int) -> int | None:
+        """The last step before `step` with an event of one of these kinds."""
+        found = [(self.events[kind], bisect_left(self.events[kind], step) - 1) for kind in kinds]
+        return max((steps[index] for steps, index in found if index >= 0), default=None)
 
     def between(self, first: int, last: int) -> list[Lane]:
         """Those that are there in any of these steps."""
@@ -113,7 +141,10 @@ def assemble(
                 starved.add(first)
     waiting = array("q", accumulate(changes[:-1]))
     in_order = sorted(lanes, key=lambda lane: lane.spec.arrival)
-    return Lanes(in_order, used, free, running, waiting, {**events, "starvation": sorted(starved)}, stops, skipped)
+    places = {lane.spec.id: lane.place for lane in lanes}
+    order = {lane.spec.id: index for index, lane in enumerate(in_order)}
+    events = {**events, "starvation": sorted(starved)}
+    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped)
 
 
 def walk_lanes(scenario: Scenario, trace: Trace) -> Lanes:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .points import Result
+from ..points import Result
 
 
 class Progress:

@@ -7,7 +7,8 @@ from joblib import Parallel, delayed
 
 from ..errors import ConfigError
 from ..parameter import shown
-from .points import Point, Result, run_point
+from ..points import Point, Result
+from .points import run_point
 from .progress import Progress
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..parameter import Value
-from .points import METRICS, Point, Result
+from ..points import METRICS, Point, Result
 
 NULL = "null"
 

@@ -2,13 +2,16 @@
 // Nothing here knows what the values mean.
 
 import { findProblem, readValues, writeValues } from "./controls.mjs";
+import { Problem } from "./problem.mjs";
 import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
 import { Selection } from "./select.mjs";
-import { swap } from "./swap.mjs";
+import { swap, swapParts } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
 const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
+const LATE = 500; // milliseconds after which a picture is dimmed that does not belong to the controls
+const REST = 200; // and those after which the parts are asked for that may come later
 
 export class BatchLoom extends HTMLElement {
   #engine = null;
@@ -20,6 +23,9 @@ export class BatchLoom extends HTMLElement {
   #spoken;
   #player;
   #settling = 0;
+  #resting = 0;
+  #late = 0;
+  #parts = []; // what the picture was made of, where it comes in parts
   #told = null; // values for which something was said that the picture's sentence must not cut off
 
   connectedCallback() {
@@ -27,7 +33,7 @@ export class BatchLoom extends HTMLElement {
     const root = this.shadowRoot ?? adoptTemplate(this);
     this.form = root.querySelector("form");
     this.#result = root.querySelector('[data-part="result"]');
-    this.#problem = root.querySelector('[data-part="problem"]');
+    this.#problem = new Problem(this, root.querySelector('[data-part="problem"]'));
     this.#spoken = root.querySelector('[data-part="spoken"]');
     this.#shown = readValues(this.form, { drawn: true });
     this.#player = new Player(this);
@@ -39,13 +45,13 @@ export class BatchLoom extends HTMLElement {
     const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
     new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
     this.#tellOutputs();
-    if (!this.#isShown()) this.dataset.state = "busy"; // a browser may have put back what was typed before a reload
+    if (!this.#isShown()) this.#setBusy(); // a browser may have put back what was typed before a reload
   }
 
   /** From now on `call(message)` answers. Edits made before are answered now. */
   connect(call) {
     this.#engine = call;
-    if (this.#isShown()) this.dataset.state = "current";
+    if (this.#isShown()) this.#setState("current");
     else this.#update();
   }
 
@@ -55,9 +61,25 @@ export class BatchLoom extends HTMLElement {
     this.#player.stop();
     writeValues(this.form, this.#shown);
     this.#tellOutputs();
-    this.#tell("");
+    this.#problem.tell(null);
     for (const control of this.form.elements) control.disabled = true;
-    this.dataset.state = "static";
+    this.#setState("static");
+  }
+
+  #setState(state) {
+    clearTimeout(this.#late);
+    this.#late = 0;
+    this.removeAttribute("data-late");
+    this.dataset.state = state;
+  }
+
+  /**
+   * An answer takes a few hundredths of a second. What takes longer must not look as if it were the answer: `data-late`
+   * dims it. No style hangs on the state itself, or each answer would cost a look at the whole figure.
+   */
+  #setBusy() {
+    this.dataset.state = "busy";
+    this.#late ||= setTimeout(() => this.toggleAttribute("data-late", true), LATE);
   }
 
   get isCurrent() {
@@ -65,7 +87,11 @@ export class BatchLoom extends HTMLElement {
   }
 
   #isShown() {
-    return same(readValues(this.form), this.#shown);
+    return this.#isAt(this.#shown);
+  }
+
+  #isAt(values) {
+    return same(readValues(this.form), values);
   }
 
   #moved(isNear) {
@@ -77,7 +103,7 @@ export class BatchLoom extends HTMLElement {
   #changed(event) {
     if (event.isTrusted) this.#player.stop();
     this.#tellOutputs();
-    this.dataset.state = "busy";
+    this.#setBusy();
     this.#update();
   }
 
@@ -88,16 +114,33 @@ export class BatchLoom extends HTMLElement {
     let refused = null;
     while (this.#engine && this.#isNear && !this.#isShown()) {
       const values = readValues(this.form);
-      const problem = findProblem(this.form)?.text ?? (refused && same(values, refused.values) ? refused.text : "");
-      this.#tell(problem);
+      const problem = findProblem(this.form) ?? (refused && same(values, refused.values) ? refused : null);
+      this.#problem.tell(problem);
       if (problem) break;
       refused = await this.#ask(values);
     }
     this.#isAsking = false;
     if (!this.#engine || this.isCurrent || !this.#isShown()) return;
-    this.#tell("");
-    this.dataset.state = "current";
+    this.#problem.tell(null);
+    this.#setState("current");
     this.#speakSoon();
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => this.#askLater(), REST);
+  }
+
+  /** Fills the parts of the picture that say in `data-ask` how they are asked for, one by one, while nothing changes. */
+  async #askLater() {
+    const shown = this.#shown;
+    const isStill = () => this.#engine && this.isCurrent && this.#shown === shown;
+    for (const place of this.#result.querySelectorAll("[data-ask]")) {
+      if (!isStill()) return;
+      const { language } = document.documentElement.dataset;
+      const message = { ...JSON.parse(place.dataset.ask), language, values: shown };
+      const picture = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
+      if (!isStill() || html === null) return;
+      place.removeAttribute("aria-busy");
+      place.innerHTML = html;
+    }
   }
 
   #speakSoon() {
@@ -129,22 +172,27 @@ export class BatchLoom extends HTMLElement {
   async #ask(values) {
     const { language } = document.documentElement.dataset;
     try {
-      const html = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
+      const picture = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
       if (!this.#engine) return null;
-      swap(this.#result, html);
-      this.#shown = values;
+      this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
+      for (const place of this.#result.querySelectorAll("[data-ask]")) place.setAttribute("aria-busy", "true");
+      this.#shown = this.#limit(values);
       this.#tellOutputs();
+      this.dispatchEvent(new Event("drawn"));
       return null;
     } catch (error) {
-      if (error instanceof Refused) return { values, text: error.message };
+      if (error instanceof Refused) return { values, text: error.message, field: error.field };
       this.#engine = null; // it died; the page will tell
       return null;
     }
   }
 
-  #tell(problem) {
-    if (this.#problem.textContent !== problem) this.#problem.textContent = problem;
-    this.#problem.hidden = problem === "";
+  /** Ends sliders where the picture says. Gives what `values` are then: a picture is drawn for the nearest that there is. */
+  #limit(values) {
+    const isAsked = this.#isAt(values);
+    const limits = this.#result.querySelector("[data-limits]")?.dataset.limits ?? "{}";
+    for (const [name, max] of Object.entries(JSON.parse(limits))) this.form.elements[name].max = max;
+    return isAsked ? readValues(this.form) : values;
   }
 
   /** The value of each control in words beside it, and the words of the result that a slider speaks. */

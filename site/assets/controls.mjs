@@ -3,6 +3,7 @@
 import { word } from "./words.mjs";
 
 const isNumber = (control) => control.type === "range" || control.type === "number";
+const isText = (control) => ["text", "search", "textarea"].includes(control.type);
 
 /** The controls of `form` by name; radio buttons of one name are one entry of several elements. */
 export function controlsOf(form) {
@@ -45,7 +46,11 @@ export function writeValues(form, values) {
     for (const control of groups.get(name) ?? []) {
       if (control.type === "checkbox") control.checked = value === true;
       else if (control.type === "radio") control.checked = control.value === String(value);
-      else control.value = value ?? "";
+      else {
+        // The end of a slider may move with the run: the value before the picture, and the end with it.
+        if (Number(value) > Number(control.max) && value <= Number(control.dataset.max)) control.max = value;
+        control.value = value ?? "";
+      }
     }
   }
 }
@@ -66,11 +71,14 @@ function choicesOf([control, ...others]) {
 export function parseValue(group, text) {
   const [control] = group;
   if (isNumber(control)) {
-    if (!/^-?\d{1,15}$/.test(text)) return undefined;
+    if (text === "" && !control.required) return null;
+    if (!(control.step === "any" ? /^\d?\.?\d{1,15}$/ : /^-?\d{1,15}$/).test(text)) return undefined;
+    const max = control.dataset.max ?? control.max;
     const tooSmall = control.min !== "" && Number(text) < Number(control.min);
-    const tooLarge = control.max !== "" && Number(text) > Number(control.max);
+    const tooLarge = max !== "" && Number(text) > Number(max);
     return tooSmall || tooLarge ? undefined : Number(text);
   }
+  if (isText(control)) return text;
   if (!choicesOf(group).includes(text)) return undefined;
   return control.type === "checkbox" ? text === "true" : text;
 }
@@ -80,7 +88,7 @@ export function findProblem(form) {
   for (const [name, group] of controlsOf(form)) {
     if (group[0].validity.valid) continue;
     const given = group[0].validity.badInput || group[0].value === "" ? "?" : group[0].value;
-    return { control: group[0], text: word("notice.typed", { name, given, allowed: allowed(group) }) };
+    return { field: name, text: word("notice.typed", { name, given, allowed: allowed(group) }) };
   }
   return null;
 }

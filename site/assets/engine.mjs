@@ -4,8 +4,13 @@ const VENDOR = new URL("../vendor/", import.meta.url);
 const BOOT = new URL("pyodide/boot.mjs", VENDOR).href;
 const SCRIPT = new URL("worker.py", import.meta.url).href;
 
-/** Python's answer to a question that it cannot accept; the message is one line. */
-export class Refused extends Error {}
+/** Python's answer to a question that it cannot accept; the message is one line, `field` the path that it names. */
+export class Refused extends Error {
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
 
 let engine = null; // the page has one
 let latest = null;
@@ -55,8 +60,8 @@ function caller(handle, died, die) {
       handle(text).then(resolve, (error) => { die(error); reject(error); }).finally(() => open.delete(reject));
     });
   return async (message) => {
-    const { error, result } = JSON.parse(await send(JSON.stringify(message)));
-    if (error !== undefined) throw new Refused(error);
+    const { error, field, result } = JSON.parse(await send(JSON.stringify(message)));
+    if (error !== undefined) throw new Refused(error, field);
     return result;
   };
 }

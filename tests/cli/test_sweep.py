@@ -1,14 +1,19 @@
 """`sweep`: every point once, in order, the same wherever it runs and after a kill."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
+from html import unescape
 
 import numpy as np
 import pytest
+from babel.messages.pofile import read_po
 
+from sim.cli import catalog
 from sim.errors import ConfigError
+from sim.points import METRICS, document_at
 from sim.sweep import points, run, table
 from sim.sweep.progress import Progress
 
@@ -32,8 +37,8 @@ def test_every_combination_in_order(cli, scenario):
     done = cli("sweep", scenario, *VARY, "--replicas", "2", "--jobs", "1")
     assert (done.status, done.err) == (0, "")
     header, *lines = done.out.split("\n")
-    assert header == ",".join(["max_num_seqs", "policy", "replica", "outcome", *points.METRICS])
-    assert [line.rsplit(",", len(points.METRICS))[0] for line in lines] == [
+    assert header == ",".join(["max_num_seqs", "policy", "replica", "outcome", *METRICS])
+    assert [line.rsplit(",", len(METRICS))[0] for line in lines] == [
         *("1,fcfs,0,finished", "1,fcfs,1,finished", "1,priority,0,finished", "1,priority,1,finished"),
         *("4,fcfs,0,finished", "4,fcfs,1,finished", "4,priority,0,finished", "4,priority,1,finished"),
         "",
@@ -133,22 +138,58 @@ def test_progress_of_something_else(tmp_path):
 
 def test_a_refused_point_has_no_numbers(cli, scenario):
     lines = cli("sweep", scenario, "--vary", "max_num_batched_tokens=3,64", "--jobs", "1").out.splitlines()
-    assert lines[1] == "3,0,refused" + ",-1" * len(points.METRICS)
+    assert lines[1] == "3,0,refused" + ",-1" * len(METRICS)
     assert lines[2].startswith("64,0,finished,12,12,")
 
 
 def test_a_replica_has_the_same_arrivals_and_other_requests_there():
-    requests = points._requests(SCENARIO["requests"], 1, 1)
-    assert requests == points._requests(SCENARIO["requests"], 1, 1)
+    requests = points.shuffled(SCENARIO["requests"], 1)
+    assert requests == points.shuffled(SCENARIO["requests"], 1)
     assert [request["arrival_step"] for request in requests] == [3 * i for i in range(12)]
     assert [request["id"] for request in requests] != [request["id"] for request in SCENARIO["requests"]]
     assert {request["id"] for request in requests} == {request["id"] for request in SCENARIO["requests"]}
-    assert points._requests(SCENARIO["requests"], 2, 0)[3]["arrival_step"] == 4
+    assert points.shuffled(SCENARIO["requests"], 0) == SCENARIO["requests"]
+    assert document_at(SCENARIO, {"rate": 2})["requests"][3]["arrival_step"] == 4
+
+
+def test_pictures_in_one_file(cli, scenario, tmp_path):
+    out = tmp_path / "out.html"
+    done = cli("sweep", scenario, "--vary", "max_num_seqs=1,2,4", "--jobs", "1", "--html", out)
+    assert (done.status, done.err, len(done.out.splitlines())) == (0, "", 4)
+    text = out.read_text("utf-8")
+    assert text.count("<svg ") == 7
+    assert "<h2>TTFT p99 against max_num_seqs</h2>" in text
+    assert text.count('aria-label="max_num_seqs = 2: ') == 7
+    assert text.count("<button") + text.count("data-set") + text.count("<script") == 0
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) == 8
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    (pre,) = re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)
+    assert json.loads(unescape(pre)) == SCENARIO
+    assert cli("sweep", scenario, *VARY, "--replicas", "2", "--jobs", "1", "--html", out).status == 0
+    text = out.read_text("utf-8")
+    assert text.count("<svg ") == 4
+    assert 'aria-label="max_num_seqs = 4, policy = fcfs, replica = 1: ' in text
+
+
+def test_pictures_need_a_checkout(cli, scenario, tmp_path, monkeypatch):
+    monkeypatch.setattr(catalog, "SITE", tmp_path)
+    done = cli("sweep", scenario, *VARY, "--jobs", "1", "--html", tmp_path / "out.html")
+    problem = "--html: needs a checkout of Batchloom: site/locales/en.po cannot be read"
+    assert (done.status, done.out, done.err) == (2, "", f"batchloom: {problem}\n")
+
+
+def test_words_are_those_of_the_catalogue(root):
+    for name in ("en.po", "sweep.en.po"):
+        path = root / "site" / "locales" / name
+        with path.open("rb") as file:
+            expected = {str(message.id): str(message.string) for message in read_po(file) if message.id}
+        assert catalog.messages_of(path.read_text("utf-8")) | expected == expected | {"": ""}
 
 
 def test_the_table_is_a_structured_array():
     settings = [{"watermark": 0.5, "async_scheduling": True, "max_loras": None, "replica": 0}]
-    array = table.to_array(settings, [{"outcome": "finished"} | dict.fromkeys(points.METRICS, 7)])
+    array = table.to_array(settings, [{"outcome": "finished"} | dict.fromkeys(METRICS, 7)])
     assert array.dtype["watermark"] == np.float64
     assert array.dtype["steps"] == np.int64
     assert (array["max_loras"][0], array["steps"][0]) == ("null", 7)
@@ -208,6 +249,7 @@ def test_a_bar_on_a_terminal(cli, scenario, monkeypatch):
         (("--vary", "rate=1", "--vary", "rate=2"), "--vary rate: given twice, must be given once"),
         (("--vary", "rate=1:1000:1", "--replicas", "1001"), "--vary: 1001000 points are too many, at most 1000000"),
         (("--vary", "rate=1", "-o", "out.txt"), '-o: "out.txt" is not allowed, must end in .csv or .parquet'),
+        (("--vary", "rate=1:1001:1", "--html", "x"), "--html: 1001 points are too many to draw, at most 1000"),
         (("--vary", "rate=1", "--dask", "here:x"), '--dask: no cluster answers at "here:x": '),
     ],
 )

@@ -70,4 +70,4 @@ def test_through_the_page():
     question = {"do": "import", "format": "auto", "language": "en"}
     # A checkout has no catalogue: what is refused before words are needed is told all the same.
     answer = json.loads(handle(json.dumps(question), b"\x1f\x8b"))
-    assert answer == {"error": "1: is not text but a gzip file, unpack it first"}
+    assert answer == {"error": "1: is not text but a gzip file, unpack it first", "field": "1"}

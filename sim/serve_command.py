@@ -1,7 +1,7 @@
 """A configuration as a `vllm serve` line: the flags whose values are not the table's defaults."""
 
-from ..config import Config
-from ..parameters import CONFIG
+from .config import Config
+from .parameters import CONFIG
 
 MODEL = "MODEL"
 """Stands for the model, which a scenario does not name."""

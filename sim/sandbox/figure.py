@@ -1,0 +1,165 @@
+"""The sandbox as a figure: its form, and its result for the values of the form."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..errors import ConfigError
+from ..figures.figure import Figure
+from ..figures.html import element, escape
+from ..figures.words import Words
+from ..parameter import Value, shown
+from .against import baseline_of, buttons, difference
+from .blocks import block_map
+from .controls import CONTROLS, first_values
+from .form import form
+from .lanes import EVENTS
+from .moment import moment_of
+from .numbers import numbers
+from .run import Run, run_of
+from .step import happens, step_panel
+from .timeline import band_place, timeline
+from .window import Window, beside, window_of
+
+NOW = 20_000
+"""Requests times steps up to which the blocks are drawn with the step; in larger runs they follow when it settles."""
+KEPT_TIMELINES = 16
+
+
+class Drawn(NamedTuple):
+    """The picture in parts, each one element, and the place of the band over the step in every timeline.
+
+    Parts that are the same as before need not be put into the page again; a walk through the steps leaves most of them.
+    """
+
+    parts: list[str]
+    band: int
+
+
+def draw(values: Mapping[str, Value], words: Words) -> Drawn:
+    """Timeline, step, numbers, blocks, and the comparison with a baseline if there is one.
+
+    Raises:
+        ConfigError: no scenario, or one that vLLM refuses; the same of the baseline.
+    """
+    run, baseline = run_of(values), baseline_of(values)
+    if not run.num_steps:
+        return Drawn([element("div", {"class": "above"}, _outcome(run, words))], 0)
+    step, row = _step(run, values), values["row"]
+    assert isinstance(row, int)
+    window = window_of(run, step, str(values["columns"]), row, str(values["request"]))
+    parts = [
+        element("div", {"class": "above"}, _outcome(run, words), _sentence(run, step, words)),
+        _near(run, step, str(values["event"]), words),
+        _timelines(run, baseline, window, str(values["request"]), words),
+        step_panel(run, moment_of(run, step), words),
+        element("section", {"class": "memory", "data-part": "blocks"}, _blocks(run, step, words)),
+        _compare(run, baseline, values, words),
+        element("section", {"class": "numbers"}, numbers(run.summary, baseline.summary if baseline else None, words)),
+    ]
+    return Drawn(parts, band_place(window, step))
+
+
+def render(values: Mapping[str, Value], words: Words) -> str:
+    """The picture as one text.
+
+    Raises:
+        ConfigError: as for `draw`.
+    """
+    drawn = draw(values, words)
+    return "".join(drawn.parts).replace('class="selected" x="0"', f'class="selected" x="{drawn.band}"')
+
+
+def part(name: str, values: Mapping[str, Value], words: Words) -> str:
+    """A part of the picture that is asked for once the rest is there.
+
+    Raises:
+        ConfigError: as for `render`, or no such part.
+    """
+    run = run_of(values)
+    if name != "blocks":
+        raise ConfigError("part", f"{shown(name)} is not allowed, must be 'blocks'")
+    step = _step(run, values)
+    return block_map(run, run.watch.after(step), step, words)
+
+
+SANDBOX = Figure("sandbox", CONTROLS, first_values(), form, render)
+"""The figure of the page `sandbox/`."""
+
+
+def _step(run: Run, values: Mapping[str, Value]) -> int:
+    step = values["step"]
+    assert isinstance(step, int)
+    return min(step, run.num_steps - 1)
+
+
+def _outcome(run: Run, words: Words) -> str:
+    """How the run ended, and what vLLM warns about."""
+    trace, summary = run.trace, run.summary
+    told = {"n": summary.requests, "finished": summary.finished, "steps": run.num_steps}
+    if not run.scenario.requests:
+        sentence = words.html("sandbox.outcome.nobody")
+    else:
+        sentence = words.html(f"sandbox.outcome.{trace.outcome}", left=_listed(trace.unfinished, words), **told)
+    data = {"class": f"outcome {trace.outcome}", "data-outcome": trace.outcome}
+    warnings = [element("p", {"class": "warning"}, escape(warning)) for warning in trace.warnings]
+    return element("p", data, sentence) + "".join(warnings)
+
+
+def _listed(ids: Sequence[str], words: Words) -> str:
+    most = 6
+    named = words("list.and").join(ids[:most])
+    return named if len(ids) <= most else words("sandbox.and_more", names=named, n=len(ids) - most)
+
+
+def _sentence(run: Run, step: int, words: Words) -> str:
+    """The step in one sentence, which is spoken too."""
+    record = run.trace.steps[step]
+    values = {"step": str(step), "n": len(record.scheduled), "used": run.lanes.used[step], "budget": run.budget}
+    told = words.html("sandbox.sentence", waiting=len(record.waiting), **values)
+    happening = happens(run, step, words)
+    also = element("b", None, escape(happening)) if happening else ""
+    return element("p", {"class": "why", "data-part": "why"}, told, also)
+
+
+def _near(run: Run, step: int, event: str, words: Words) -> str:
+    """For scripts: the events before and after the step, the last step that there is, and what a slider speaks."""
+    kinds = EVENTS if event == "any" else (event,)
+    near = (run.lanes.event_before(kinds, step), run.lanes.next_event(kinds, step))
+    events = [[n, happens(run, n, words)] for n in near if n is not None]
+    data = {
+        "hidden": True,
+        "data-events": json.dumps(events, ensure_ascii=False),
+        "data-limits": json.dumps({"step": run.num_steps - 1}),
+        "data-valuetext": words("sandbox.valuetext", step=step, used=run.lanes.used[step], budget=run.budget),
+    }
+    return element("div", data)
+
+
+@lru_cache(maxsize=KEPT_TIMELINES)
+def _timelines(run: Run, baseline: Run | None, window: Window, request: str, words: Words) -> str:
+    data = {"class": "timelines", "id": "sandbox-timeline", "tabindex": 0, "role": "group"}
+    data |= {"aria-label": words("schedule.timeline"), "data-part": "timeline"}
+    drawn = [element("div", {"class": "lane-box"}, timeline(run, window, request, words))]
+    if baseline is not None:
+        title = element("h3", {"class": "lane-title"}, words.html("sandbox.baseline"))
+        other = timeline(baseline, beside(window, baseline), request, words)
+        drawn = [element("h3", {"class": "lane-title"}, words.html("sandbox.now")), *drawn, title]
+        drawn.append(element("div", {"class": "lane-box"}, other))
+    shown_rows = {"first": window.row + 1, "last": window.row + len(window.lanes), "n": window.num_rows}
+    rows = element("p", {"class": "quiet rows"}, words.html("sandbox.rows", **shown_rows))
+    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), rows)
+
+
+def _blocks(run: Run, step: int, words: Words) -> str:
+    if run.num_steps * len(run.scenario.requests) > NOW:
+        return element("div", {"class": "asked", "data-ask": json.dumps({"do": "sandbox-part", "part": "blocks"})})
+    return block_map(run, run.watch.after(step), step, words)
+
+
+def _compare(run: Run, baseline: Run | None, values: Mapping[str, Value], words: Words) -> str:
+    title = element("h3", None, words.html("sandbox.compare"))
+    about = element("p", {"class": "quiet"}, words.html("sandbox.compare.how")) if baseline is None else ""
+    told = "" if baseline is None else difference(run, baseline, words)
+    return element("section", {"class": "compare", "data-part": "compare"}, title, about, buttons(values, words), told)

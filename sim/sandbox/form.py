@@ -1,0 +1,220 @@
+"""The form of the sandbox: the transport and what is seen, the configuration from the table, the requests."""
+
+import json
+from dataclasses import replace
+
+from ..figures.forms import transport
+from ..figures.html import element, escape
+from ..figures.words import Words
+from ..parameter import Parameter, Value
+from ..parameters import CONFIG, REQUEST, by_name
+from .controls import BASELINE, MAX_STEPS, NAME, REQUEST_LIST, STEP, VIEW, first_values
+from .run import run_of
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "budget",
+        (
+            *("max_num_batched_tokens", "max_num_seqs", "enable_chunked_prefill", "policy", "max_model_len"),
+            *("max_num_scheduled_tokens", "max_num_active_seqs"),
+        ),
+    ),
+    (
+        "blocks",
+        ("num_gpu_blocks", "block_size", "enable_prefix_caching", "watermark", "scheduler_reserve_full_isl"),
+    ),
+    (
+        "prefill",
+        ("long_prefill_token_threshold", "long_prefill_token_threshold_adaptive", "prefill_schedule_interval"),
+    ),
+    ("speculation", ("num_speculative_tokens", "num_lookahead_tokens", "draft_slots_per_request")),
+    (
+        "other",
+        (
+            *("async_scheduling", "encoder_compute_budget", "encoder_cache_size", "disable_chunked_mm_input"),
+            *("max_loras", "cost_model"),
+        ),
+    ),
+)
+"""The keys of the configuration in groups; the first two are open at the start."""
+LISTS = {"prefix": '[["system", 8]]', "accepts": "[2, 0]", "images": '[{"offset": 0, "length": 4}]'}
+"""Columns of the table of requests that hold JSON, each with an example."""
+COLUMNS = ("id", "arrival_step", "prompt_tokens", "output_tokens", "priority", "prefix", "accepts", "images")
+MORE_COLUMNS = ("lora", "abort_step")
+
+
+def form(words: Words) -> str:
+    """All of it."""
+    values = first_values()
+    return _bar(values, words) + _scenario(values, words)
+
+
+# ---------------------------------------------------------------- what is looked at
+
+
+def _bar(values: dict[str, Value], words: Words) -> str:
+    last = max(run_of(values).num_steps - 1, 0)
+    slider = transport("sandbox", replace(STEP, maximum=last), values["step"], words, most=MAX_STEPS)
+    _, columns, row, request, event = VIEW
+    fields = (
+        _select(columns, values[columns.name], words),
+        _select(event, values[event.name], words),
+        _find(request, words),
+        _number(row, values[row.name], words),
+    )
+    return element("div", {"class": "bar"}, slider, element("div", {"class": "view"}, *fields))
+
+
+def _select(parameter: Parameter, value: Value, words: Words) -> str:
+    name = parameter.name
+    options = [
+        element("option", {"value": choice, "selected": choice == value}, words.html(f"sandbox.{name}.{choice}"))
+        for choice in parameter.choices
+    ]
+    data = {"id": f"sandbox-{name}", "name": name, "autocomplete": "off"}
+    return _labelled(name, element("select", data, *options), words)
+
+
+def _labelled(name: str, control: str, words: Words) -> str:
+    label = element("label", {"for": f"sandbox-{name}"}, words.html(f"sandbox.{name}"))
+    return element("div", {"class": "labelled", "data-control": name, "data-tells": True}, label, control)
+
+
+def _find(parameter: Parameter, words: Words) -> str:
+    data = {"id": f"sandbox-{parameter.name}", "name": parameter.name, "type": "search", "maxlength": parameter.maximum}
+    data |= {"spellcheck": "false", "aria-keyshortcuts": "/", "data-find": True, "size": 8}
+    return _labelled(parameter.name, element("input", data), words)
+
+
+def _number(parameter: Parameter, value: Value, words: Words) -> str:
+    data = {"id": f"sandbox-{parameter.name}", "name": parameter.name, "type": "number", "step": 1, "required": True}
+    data |= {"min": parameter.minimum, "max": parameter.maximum, "value": value}
+    return _labelled(parameter.name, element("input", data), words)
+
+
+# ---------------------------------------------------------------- the scenario
+
+
+def _scenario(values: dict[str, Value], words: Words) -> str:
+    rows = by_name(CONFIG)
+    groups = [
+        element(
+            "details",
+            {"class": "group", "id": f"sandbox-group-{name}", "open": index < 2},
+            element("summary", None, words.html(f"sandbox.group.{name}")),
+            *(_field(rows[key], values[key], words) for key in keys),
+        )
+        for index, (name, keys) in enumerate(GROUPS)
+    ]
+    history = [
+        element("button", {"type": "button", "data-history": by, "disabled": True}, words.html(f"sandbox.{name}"))
+        for name, by in (("undo", -1), ("redo", 1))
+    ]
+    buttons = element("p", {"class": "buttons"}, *history)
+    return element("div", {"class": "scenario"}, buttons, _requests(values, words), *groups, _texts(values, words))
+
+
+def _field(parameter: Parameter, value: Value, words: Words) -> str:
+    """A key of the configuration: name, control, what it means, unit, range, default, flag."""
+    name = parameter.name
+    identity, about = f"sandbox-{name}", f"sandbox-{name}-help"
+    data: dict[str, object] = {"id": identity, "name": name, "aria-describedby": about}
+    data["data-default"] = json.dumps(parameter.default)
+    label = element("label", {"for": identity}, element("code", {"translate": "no"}, escape(name)))
+    match parameter.kind:
+        case "bool":
+            control = element("input", data | {"type": "checkbox", "checked": value is True})
+        case "choice":
+            options = [element("option", {"selected": choice == value}, choice) for choice in parameter.choices]
+            control = element("select", data | {"autocomplete": "off"}, *options)
+        case _:
+            control = element("input", data | _limits(parameter, value))
+    help_text = parameter.help_zh if words.language == "zh" else parameter.help_en
+    told = element("p", {"class": "help", "id": about}, escape(help_text), " ", _facts(parameter, words))
+    place = {"class": f"field {parameter.kind}", "data-control": name, "data-tells": True}
+    return element("div", place, label, control, told)
+
+
+def _limits(parameter: Parameter, value: Value) -> dict[str, object]:
+    row: dict[str, object] = {"type": "number", "min": parameter.minimum, "max": parameter.maximum, "value": value}
+    row["step"] = "any" if parameter.kind == "number" else 1
+    row["placeholder"] = parameter.none_means or None
+    row["required"] = not parameter.none_means
+    return row
+
+
+def _facts(parameter: Parameter, words: Words) -> str:
+    """Default, range, unit and flag in one quiet line."""
+    facts = [words.html("sandbox.default", value=_default(parameter))]
+    if parameter.kind in ("int", "number"):
+        unit = words(f"unit.{parameter.unit}") if parameter.unit else ""
+        facts.append(escape(f"{parameter.minimum:,}–{parameter.maximum:,} {unit}".strip()))
+    if parameter.flag:
+        facts.append(element("code", {"translate": "no"}, escape(parameter.flag)))
+    return element("span", {"class": "limits"}, " · ".join(facts))
+
+
+def _default(parameter: Parameter) -> str:
+    value = parameter.default
+    match value:
+        case None:
+            return parameter.none_means
+        case bool():
+            return str(value).lower()
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)
+
+
+def _requests(values: dict[str, Value], words: Words) -> str:
+    """The table, which a script fills from the JSON beside it row by row, and the JSON."""
+    keys = (*COLUMNS, *MORE_COLUMNS)
+    heads = [element("th", {"scope": "col"}, element("code", {"translate": "no"}, key)) for key in keys]
+    head = element("tr", None, *heads, element("th", None, element("span", {"class": "spoken"}, words("sandbox.edit"))))
+    row = element("template", {"data-row": True}, _request_row(words))
+    body = element("tbody", {"data-rows": True})
+    table = element("table", {"class": "edit-table"}, element("thead", None, head), body)
+    region = {"class": "scroll", "id": "sandbox-requests-scroll", "tabindex": 0, "role": "region"}
+    region["aria-label"] = words("sandbox.requests")
+    add = element("button", {"type": "button", "data-add": True}, words.html("sandbox.add"))
+    pages = element("p", {"class": "pages", "data-pages": True, "hidden": True})
+    json_data = {"name": REQUEST_LIST.name, "hidden": True, "autocomplete": "off"}
+    hidden = element("textarea", json_data, escape(str(values["requests"])))
+    parts = (row, element("div", region, table), pages, element("p", {"class": "buttons"}, add), hidden)
+    summary = element("summary", None, words.html("sandbox.requests"), " ", element("span", {"data-count": True}))
+    data = {"class": "group", "id": "sandbox-group-requests", "open": True}
+    data |= {"data-control": REQUEST_LIST.name, "data-tells": True}
+    return element("details", data, summary, *parts)
+
+
+def _request_row(words: Words) -> str:
+    rows, cells = by_name(REQUEST), []
+    for key in (*COLUMNS, *MORE_COLUMNS):
+        data: dict[str, object] = {"data-key": key, "autocomplete": "off"}
+        if key in rows:
+            data |= {"type": "number", "step": 1, "min": rows[key].minimum, "max": rows[key].maximum}
+        else:
+            data |= {"type": "text", "spellcheck": "false", "placeholder": LISTS.get(key)}
+        cells.append(element("td", None, element("input", data)))
+    buttons = [
+        element("button", {"type": "button", "data-act": act, "title": words(f"sandbox.act.{act}")}, sign)
+        for act, sign in (("copy", "⧉"), ("up", "↑"), ("down", "↓"), ("remove", "×"))
+    ]
+    return element("tr", None, *cells, element("td", {"class": "acts"}, *buttons))
+
+
+def _texts(values: dict[str, Value], words: Words) -> str:
+    """The name, the baseline, and the whole scenario as JSON."""
+    name = {"id": "sandbox-name", "name": NAME.name, "value": values["name"], "maxlength": NAME.maximum}
+    baseline = {"id": "sandbox-baseline", "name": BASELINE.name, "rows": 2, "spellcheck": "false"}
+    whole = {"id": "sandbox-json", "rows": 12, "spellcheck": "false", "autocomplete": "off", "data-scenario-text": True}
+    label = element("label", {"for": "sandbox-json"}, words.html("sandbox.json.label"))
+    problem = element("p", {"data-json-problem": True, "role": "alert", "hidden": True})
+    parts = (
+        _labelled("name", element("input", name | {"type": "text", "autocomplete": "off"}), words),
+        _labelled("baseline", element("textarea", baseline | {"autocomplete": "off"}), words),
+        element("div", {"class": "labelled"}, label, element("textarea", whole), problem),
+    )
+    summary = element("summary", None, words.html("sandbox.json"))
+    return element("details", {"class": "group", "id": "sandbox-group-json"}, summary, *parts)

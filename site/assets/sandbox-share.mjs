@@ -1,0 +1,69 @@
+// The whole state in the address: as query while it is short, compressed behind the # when it is long.
+
+import { changedValues } from "./address.mjs";
+import { writeValues } from "./controls.mjs";
+
+const LONG = 1500; // characters of a query that servers and messengers still take
+const PAUSE = 300;
+const MARK = "#z=";
+
+/** Takes the state from the address, keeps the address at it, and lets the button copy it. */
+export function shareState(figure) {
+  let timer = 0;
+  const keep = async () => {
+    clearTimeout(timer);
+    const address = await addressOf(figure);
+    history.replaceState(history.state, "", address);
+    return address;
+  };
+  takeState(figure).finally(() => {
+    const later = () => {
+      clearTimeout(timer);
+      timer = setTimeout(keep, PAUSE);
+    };
+    figure.form.addEventListener("input", later);
+  });
+  figure.shadowRoot.querySelector("[data-copy-link]")?.addEventListener("click", async ({ currentTarget }) => {
+    const told = currentTarget.nextElementSibling;
+    const address = await keep();
+    try {
+      await navigator.clipboard.writeText(address.href);
+      told.hidden = false;
+      figure.say(told.textContent);
+    } catch {
+      told.hidden = true; // the address bar has it
+    }
+  });
+}
+
+/** The address of this page in its present state. */
+export async function addressOf(figure) {
+  const address = new URL(location.href);
+  const query = new URLSearchParams(changedValues(figure));
+  const kept = [...new URLSearchParams(location.search)].filter(([name]) => ["theme", "hide", "lock"].includes(name));
+  const isLong = query.toString().length > LONG;
+  address.search = new URLSearchParams(isLong ? kept : [...kept, ...query]);
+  address.hash = isLong ? MARK + (await pack(query.toString())) : "";
+  return address;
+}
+
+async function takeState(figure) {
+  if (!location.hash.startsWith(MARK)) return;
+  const values = new URLSearchParams(await unpack(location.hash.slice(MARK.length)));
+  const { form } = figure;
+  const typed = [...values].map(([name, text]) => [name, form.elements[name]?.type === "checkbox" ? text === "true" : text]);
+  writeValues(form, Object.fromEntries(typed));
+  form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+async function pack(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+}
