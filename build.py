@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -26,6 +26,7 @@ from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read
 from scripts.presets import PresetError, read_presets
 from scripts.recordings import PACKED, RecordingError, pack_recordings, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
+from scripts.versions import FOLDERS, version_folders
 from sim import VLLM_VERSION, __version__
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
@@ -125,9 +126,10 @@ class Pages:
         out: the folder of the site.
         catalogs: the messages of the figures by language.
         base: the site's address, ending in a slash; without one, nothing is written that must be absolute.
+        folders: where the files of `FOLDERS` are, from `out` on.
     """
 
-    def __init__(self, out: Path, catalogs: Catalogs, base: str = "") -> None:
+    def __init__(self, out: Path, catalogs: Catalogs, base: str = "", folders: Mapping[str, str] = FOLDERS) -> None:
         build_words = read_catalogs(*BUILD_CATALOGS)
         self.out, self.base = out, base
         self.addresses: list[str] = []
@@ -143,6 +145,7 @@ class Pages:
             keep_trailing_newline=True,
         )
         self.jinja.globals |= {
+            **folders,
             "languages": LANGUAGES,
             "version": __version__,
             "vllm_version": VLLM_VERSION,
@@ -342,7 +345,7 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
 
 def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     """Write the whole site into `out`, for the address `base` if given; what an earlier build left is replaced."""
-    for name in (*LANGUAGES, "assets", "vendor"):
+    for name in (*LANGUAGES, *FOLDERS):
         shutil.rmtree(out / name, ignore_errors=True)
     for name in ABSOLUTE:
         (out / name).unlink(missing_ok=True)
@@ -350,7 +353,7 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
     copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
     write_editor(PACKAGES, out)
-    Pages(out, catalogs, base).write()
+    Pages(out, catalogs, base, version_folders(out)).write()
     run_node(ROOT / "scripts" / "compress.mjs", out, PACKAGES / ".cache" / "batchloom")
 
 

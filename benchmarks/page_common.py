@@ -31,7 +31,7 @@ def make_sites(folder: Path) -> None:
     """Build the site as `site`, and a copy as `plain` that starts without the snapshot."""
     build.build(folder / "site")
     shutil.copytree(folder / "site", folder / "plain")
-    runtime = folder / "plain" / "vendor" / "pyodide" / "runtime.mjs"
+    (runtime,) = (folder / "plain" / "vendor").glob("*/pyodide/runtime.mjs")
     lines = runtime.read_text("utf-8").splitlines()
     kept = ["export const SNAPSHOT = null;" if "SNAPSHOT" in line else line for line in lines]
     runtime.write_text("\n".join(kept), "utf-8")

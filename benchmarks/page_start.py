@@ -26,7 +26,7 @@ worker.onmessage = ({ data }) => {
 };
 """
 BARE_WORKER = """
-import { loadPyodide } from "./vendor/pyodide/boot.mjs";
+import { loadPyodide } from "./BOOT";
 const python = await loadPyodide();
 const handle = python.runPython("from sim.page import handle; handle");
 const values = { D: 10, P: 24, B: 16, M: 32, policy: "decode-first", chunked_prefill: true };
@@ -72,7 +72,9 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as url:
         make_sites(Path(folder))
-        for name, text in {"bare.html": BARE_PAGE, "bare.mjs": BARE_SCRIPT, "bare-worker.mjs": BARE_WORKER}.items():
+        (boot,) = (Path(folder) / "site").glob("vendor/*/pyodide/boot.mjs")
+        worker = BARE_WORKER.replace("BOOT", boot.relative_to(Path(folder) / "site").as_posix())
+        for name, text in {"bare.html": BARE_PAGE, "bare.mjs": BARE_SCRIPT, "bare-worker.mjs": worker}.items():
             (Path(folder) / "site" / name).write_text(text, "utf-8")
         all_found, all_tasks = [], []
         for number in range(arguments.rounds):

@@ -1,8 +1,9 @@
-"""A static web server for the built site, on this machine only: no special headers, like any plain host."""
+"""A static web server for the built site, on this machine only, like any plain host that says how long files hold."""
 
 import argparse
 import errno
 import os
+import re
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +18,12 @@ NOT_MODIFIED = 304
 ERROR_STATUS = 400
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
 """What the build packed ahead, best first: the name in the protocol, and the ending of such a file."""
+
+VERSIONED = re.compile(r"/(assets|vendor)/[0-9a-f]{12}/")
+"""In addresses that the build made from contents: what they give never changes."""
+FOR_EVER = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+"""Browsers check for a newer version: the site may be built again while it is served."""
 
 TYPES = {
     "": "application/octet-stream",
@@ -43,9 +50,11 @@ class Handler(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     extensions_map = TYPES
+    cache_control = ASK_AGAIN
 
     def send_head(self) -> BinaryIO | None:
         """The file for the address, packed if the build packed it and the browser takes that; 304 if it has it."""
+        self.cache_control = ASK_AGAIN
         path = Path(self.translate_path(self.path))
         if path.is_dir() and urlsplit(self.path).path.endswith("/"):
             path /= "index.html"
@@ -58,6 +67,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     def _send(self, path: Path, kind: str, encoding: str) -> BinaryIO | None:
         file = path.open("rb")
+        self.cache_control = FOR_EVER if VERSIONED.search(urlsplit(self.path).path) else ASK_AGAIN
         status = os.fstat(file.fileno())
         tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{encoding}"'
         is_known = self.headers.get("If-None-Match") == tag
@@ -75,8 +85,8 @@ class Handler(SimpleHTTPRequestHandler):
         return None if is_known else file
 
     def end_headers(self) -> None:
-        """Asks browsers to check for a newer version: the site may be built again while it is served."""
-        self.send_header("Cache-Control", "no-cache")
+        """Says how long the answer holds."""
+        self.send_header("Cache-Control", self.cache_control)
         super().end_headers()
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:  # noqa: ARG002 the base class's signature

@@ -1,10 +1,11 @@
-"""The run of `engine.py` for scenarios in which decodes can sleep; the same trace in the time of its events.
+"""The run of `plain.py` for scenarios in which decodes can sleep; the same trace in the time of its events.
 
 Scenarios with prefix cache, speculation, async scheduling, images or LoRA go the ordinary way; `applies` says which.
 Tests hold both ways equal in every field of every step.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from functools import cache
 
 from .config import Config
@@ -12,11 +13,16 @@ from .cost import COST_MODELS, SHIFT
 from .fast_scheduler import FastScheduler
 from .fast_state import Sequence
 from .livelock import IDLE_STEPS, LivelockWatch
+from .reasons import Reason
 from .residency import FOR_EVER, LazySteps
 from .scenario import Scenario
-from .trace import Trace
 
 Batch = dict[Sequence, int]
+
+QUIET_AT_ONCE = 16
+"""So many quiet steps pass in the time in which a request is looked at."""
+MOST_QUIET_STEPS = 10_000
+"""No more quiet steps than these are taken at once, for the sake of those who wait for a slice of the run."""
 
 
 def applies(scenario: Scenario) -> bool:
@@ -37,15 +43,17 @@ class FastEngine:
     Args:
         scenario: one that `applies`, with a configuration that is not refused.
         lazy: let decodes sleep; without it every request is visited in every step.
+        max_steps: cut the run before this step.
     """
 
-    def __init__(self, scenario: Scenario, lazy: bool) -> None:
+    def __init__(self, scenario: Scenario, lazy: bool, max_steps: int | None = None) -> None:
         self.config: Config = scenario.config
         self.scheduler = FastScheduler(scenario.config, lazy)
         self.log = self.scheduler.log
         self.live: dict[str, Sequence] = {}
         self.outcome = "finished"
         self.num_steps = 0
+        self._max_steps = FOR_EVER if max_steps is None else max_steps
         self.clock_us: int | None = 0 if scenario.in_time else None
         self._cost_model = COST_MODELS[scenario.config.cost_model]
         self._linear_us = cache(self._cost_model.linear_us)
@@ -56,35 +64,50 @@ class FastEngine:
         self._last_progress = 0
         self._watch = LivelockWatch()
 
-    def trace(self, name: str | None, warnings: tuple[str, ...], max_steps: int | None) -> Trace:
-        """Run to the end and return what is left of it."""
-        self._run(max_steps)
-        unfinished = tuple(sorted(self.live))
-        # The empty steps at the end of a stall are left out of the trace, but are in the log.
-        stuck = LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
-        return Trace(name, self.outcome, unfinished, LazySteps(self.log, self.num_steps), warnings, stuck=stuck)
+    @property
+    def num_left(self) -> int:
+        """Requests that have not come to their end yet."""
+        return len(self._pending) + len(self.live)
 
-    def _run(self, max_steps: int | None) -> None:
-        scheduler = self.scheduler
-        while True:
+    @property
+    def unfinished(self) -> list[str]:
+        """Those of them that have arrived."""
+        return list(self.live)
+
+    @property
+    def steps(self) -> LazySteps:
+        """The steps taken."""
+        return LazySteps(self.log, self.num_steps)
+
+    @property
+    def stuck(self) -> Mapping[str, Reason]:
+        """As `PlainEngine.stuck`: the empty steps at the end of a stall are not in the trace, but in the log."""
+        return LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
+
+    def advance(self, num_requests: int) -> bool:
+        """As `PlainEngine.advance`."""
+        scheduler, looked_at = self.scheduler, 0
+        while looked_at < num_requests:
             self._arrive()
             if not (self.live or self._pending):
-                break
-            if scheduler.step == max_steps:
+                return True
+            if scheduler.step == self._max_steps:
                 self.outcome = "max_steps"
-                break
-            if self._is_quiet() and self._quiet_steps(max_steps):
+                return True
+            num_quiet = self._quiet_steps() if self._is_quiet() else 0
+            if num_quiet:
+                looked_at += 1 + num_quiet // QUIET_AT_ONCE
                 continue
-            self._step()
+            looked_at += 1 + self._step()
             if self._num_idle >= IDLE_STEPS and not self._pending and not self._aborts:
-                break
-            end = self._livelock_end()
-            if end is not None:
-                self.num_steps = end
+                self.outcome = "stalled" if self.live else "finished"
+                return True
+            livelock_end = self._livelock_end()
+            if livelock_end is not None:
+                self.num_steps = livelock_end
                 self.outcome = "max_steps"
-                break
-        if self.live and self.outcome == "finished":
-            self.outcome = "stalled"
+                return True
+        return False
 
     # ------------------------------------------------------------------ arrivals and aborts
 
@@ -108,8 +131,8 @@ class FastEngine:
 
     # ------------------------------------------------------------------ steps
 
-    def _step(self) -> None:
-        """One step in which somebody may have to be looked at."""
+    def _step(self) -> int:
+        """One step in which somebody may have to be looked at. Returns how many got tokens awake."""
         scheduler = self.scheduler
         step = scheduler.step
         plan = scheduler.schedule()
@@ -126,6 +149,7 @@ class FastEngine:
         scheduler.step += 1
         if self.clock_us is not None and is_empty and self._pending:
             self.clock_us = max(self.clock_us, self._next_arrival)
+        return len(plan)
 
     def _advance_clock(self, plan: Batch) -> None:
         assert self.clock_us is not None
@@ -160,14 +184,15 @@ class FastEngine:
             and (scheduler.num_asleep > 0 or self.clock_us is None)
         )
 
-    def _quiet_steps(self, max_steps: int | None) -> int:
+    def _quiet_steps(self) -> int:
         """Take steps in which only sleepers advance, until something is due. Returns how many."""
         scheduler = self.scheduler
         step = scheduler.step
         ends = (
             scheduler.next_wake(),
             next(iter(self._aborts), FOR_EVER),
-            FOR_EVER if max_steps is None else max_steps,
+            self._max_steps,
+            step + MOST_QUIET_STEPS,
         )
         most = min(ends) - step
         if self.clock_us is not None:
@@ -214,7 +239,7 @@ class FastEngine:
     # ------------------------------------------------------------------ a state that returns never ends
 
     def _livelock_end(self) -> int | None:
-        """As in `Engine`; while anybody sleeps there is progress."""
+        """As in `PlainEngine`; while anybody sleeps there is progress."""
         scheduler = self.scheduler
         if self._num_idle or self._pending or self._aborts or scheduler.num_asleep:
             return None

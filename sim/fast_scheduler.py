@@ -330,9 +330,12 @@ class FastScheduler:
 
     def take_quiet_blocks(self, num_steps: int) -> int:
         """Give the sleepers their blocks in up to `num_steps` steps. Returns for how many there are enough."""
-        full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if self.waiting.num_waiting else None
-        self.log.note_stops(self.step, None, full)
-        return self.blocks.give_in_turn(self.phase, self.step, num_steps)
+        num_given = self.blocks.give_in_turn(self.phase, self.step, num_steps)
+        if num_given:
+            is_full = self.waiting.num_waiting > 0
+            full = reasons.max_num_seqs(self.max_num_active_reqs, len(self.running)) if is_full else None
+            self.log.note_stops(self.step, None, full)
+        return num_given
 
     # ------------------------------------------------------------------ outputs, arrivals, aborts
 

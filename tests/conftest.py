@@ -39,6 +39,23 @@ def site_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def assets(site_dir: Path) -> str:
+    """Where the assets are in the site, version included."""
+    return _versioned(site_dir, "assets")
+
+
+@pytest.fixture(scope="session")
+def vendor(site_dir: Path) -> str:
+    """Where the files of others are."""
+    return _versioned(site_dir, "vendor")
+
+
+def _versioned(site_dir: Path, name: str) -> str:
+    (folder,) = (site_dir / name).iterdir()
+    return folder.relative_to(site_dir).as_posix()
+
+
+@pytest.fixture(scope="session")
 def site_url(site_dir: Path) -> Iterator[str]:
     """The address of the built site, without a slash at its end: `f"{site_url}/en/"` is the explainer."""
     host = site_dir.parents[BASE.count("/")]

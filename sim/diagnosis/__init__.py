@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ..metrics import Summary
-from ..sandbox.lanes import Lanes, read_lanes
+from ..sandbox.lanes import Lanes
+from ..sandbox.reading import read_lanes
 from ..scenario import Scenario
 from ..trace import Trace
 from .changes import offer

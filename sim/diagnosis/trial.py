@@ -8,7 +8,7 @@ from ..compare import DECISIONS, first_difference
 from ..engine import simulate
 from ..metrics import Summary, summarize
 from ..parameter import Value
-from ..sandbox.lanes import read_lanes
+from ..sandbox.reading import read_lanes
 from ..scenario import Scenario
 from ..trace import Trace
 from .changes import changed

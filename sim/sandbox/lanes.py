@@ -5,8 +5,9 @@ One pass over the trace; pictures of any part of it are drawn from here, without
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from ..reasons import Reason
@@ -119,8 +120,35 @@ class Lanes:
         return [lane for lane in self.lanes if lane.touches(first, last)]
 
 
-def read_lanes(scenario: Scenario, trace: Trace) -> Lanes:
-    """Follow the whole trace once."""
+def assemble(
+    lanes: Collection[Lane],
+    used: Sequence[int],
+    free: Sequence[int],
+    running: Sequence[int],
+    events: Mapping[str, Sequence[int]],
+    stops: Sequence[Stop],
+    skipped: Mapping[str, Sequence[tuple[int, Reason]]],
+) -> Lanes:
+    """Put together what was read, with what follows from the lanes: lengths of the waiting queue, starvations."""
+    changes = array("q", bytes(8 * (len(used) + 1)))
+    starved = set()
+    for lane in lanes:
+        for first, last, activity in lane.stretches:
+            if activity == "waiting":
+                changes[first] += 1
+                changes[last + 1] -= 1
+            if activity in ("waiting", "nothing") and last - first + 1 >= STARVED_STEPS:
+                starved.add(first)
+    waiting = array("q", accumulate(changes[:-1]))
+    in_order = sorted(lanes, key=lambda lane: lane.spec.arrival)
+    places = {lane.spec.id: lane.place for lane in lanes}
+    order = {lane.spec.id: index for index, lane in enumerate(in_order)}
+    events = {**events, "starvation": sorted(starved)}
+    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped)
+
+
+def walk_lanes(scenario: Scenario, trace: Trace) -> Lanes:
+    """Follow the whole trace once, step by step."""
     reader = _Reader(scenario)
     for record in trace.steps:
         reader.take(record)
@@ -132,7 +160,7 @@ class _Reader:
         self.lanes = {spec.id: Lane(spec, place) for place, spec in enumerate(scenario.requests)}
         self.budget = scenario.config.token_budget
         self.used, self.free = array("q"), array("q")
-        self.running, self.more_waiting = array("q"), array("q", [0])
+        self.running = array("q")
         self.events: dict[str, list[int]] = {kind: [] for kind in EVENTS}
         # Of each request: tokens computed, tokens that the last preemption took, the step since which it waits.
         self.computed: dict[str, int] = {}
@@ -210,23 +238,5 @@ class _Reader:
         """What is left open ends with the run."""
         for request_id, since in self.waits_since.items():
             self.lanes[request_id].add(since, num_steps - 1, "waiting")
-        changes = array("q", bytes(8 * (num_steps + 1)))
-        starved = set()
-        for lane in self.lanes.values():
-            for first, last, activity in lane.stretches:
-                if activity == "waiting":
-                    changes[first] += 1
-                    changes[last + 1] -= 1
-                if activity in ("waiting", "nothing") and last - first + 1 >= STARVED_STEPS:
-                    starved.add(first)
-        self.events["starvation"] = sorted(starved)
-        waiting, now = array("q"), 0
-        for change in changes[:num_steps]:
-            now += change
-            waiting.append(now)
-        lanes = sorted(self.lanes.values(), key=lambda lane: lane.spec.arrival)
-        places = {lane.spec.id: lane.place for lane in lanes}
-        order = {lane.spec.id: index for index, lane in enumerate(lanes)}
-        return Lanes(
-            lanes, self.used, self.free, self.running, waiting, self.events, places, order, self.stops, self.skipped
-        )
+        lanes = list(self.lanes.values())
+        return assemble(lanes, self.used, self.free, self.running, self.events, self.stops, self.skipped)

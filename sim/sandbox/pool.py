@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..engine import Engine, _InFlight
 from ..kv_cache import KVCacheManager
 from ..output import SchedulerOutput
+from ..plain import PlainEngine, _InFlight
 from ..scenario import Scenario
 
 
@@ -38,12 +38,12 @@ class Pool:
     num_computed_tokens: Mapping[str, int]
 
 
-class _WatchedEngine(Engine):
+class _WatchedEngine(PlainEngine):
     """An engine that is stepped from outside, and keeps the pool of the step that it plans."""
 
     pool: Pool
 
-    def advance(self, *, looks: bool) -> None:
+    def take_step(self, *, looks: bool) -> None:
         """One step more; with `looks` its pool is kept."""
         self._looks = looks
         self._arrive()
@@ -69,7 +69,7 @@ class PoolWatch:
         if self._engine.step_index > step + 1:
             self._engine = _WatchedEngine(self._scenario)
         while self._engine.step_index <= step:
-            self._engine.advance(looks=self._engine.step_index == step)
+            self._engine.take_step(looks=self._engine.step_index == step)
         return self._engine.pool
 
 

@@ -13,8 +13,9 @@ from ..parameter import Value
 from ..parameters import CONFIG
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
-from .lanes import Lanes, read_lanes
+from .lanes import Lanes
 from .pool import PoolWatch
+from .reading import read_lanes
 
 CONFIG_NAMES = tuple(parameter.name for parameter in CONFIG)
 KEPT_RUNS = 4

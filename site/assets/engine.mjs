@@ -1,7 +1,7 @@
 // Starts Python in a PyScript worker and gives one function to talk to it: an object in, an object out.
 
-const VENDOR = new URL("../vendor/", import.meta.url);
-const BOOT = new URL("pyodide/boot.mjs", VENDOR).href;
+const BOOT = new URL("../vendor/pyodide/boot.mjs", import.meta.url).href;
+const PYSCRIPT = new URL("../vendor/pyscript/core.js", import.meta.url).href;
 const SCRIPT = new URL("worker.py", import.meta.url).href;
 
 /** Python's answer to a question that it cannot accept; the message is one line, `field` the path that it names. */
@@ -33,7 +33,7 @@ export function startEngine(onProgress) {
 async function load(onProgress) {
   let die;
   const died = new Promise((resolve) => { die = resolve; });
-  const pyscript = import(new URL("pyscript/core.js", VENDOR).href);
+  const pyscript = import(PYSCRIPT);
   const [{ PyWorker, hooks }, script] = await Promise.all([pyscript, fetch(SCRIPT)]);
   if (!script.ok) throw new Error(`${SCRIPT}: HTTP ${script.status}`); // PyWorker() would wait for ever
   // Before this, PyWorker() starts silently without hooks: it does not wait for PyScript's own start.

@@ -9,6 +9,7 @@ with `expect(locator)`.
 import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -144,6 +145,17 @@ def open_page(new_context: Callable[..., BrowserContext]) -> Callable[..., Page]
 def page(open_page: Callable[..., Page]) -> Page:
     """An empty desktop window; `page.goto("en/")` opens the explainer (without a slash before `en`)."""
     return open_page(None)
+
+
+@pytest.fixture
+def kept_page(
+    playwright: Playwright, chromium: str, problems: Problems, site_url: str, tmp_path: Path
+) -> Iterator[Page]:
+    """A window with a cache on disk, as readers have it; without a profile, Chromium keeps no large file."""
+    options = {"executable_path": chromium, "args": FLAGS, "chromium_sandbox": os.geteuid() != 0}
+    with playwright.chromium.launch_persistent_context(tmp_path, base_url=site_url + "/", **options) as context:
+        problems.watch(context)
+        yield context.pages[0]
 
 
 @pytest.fixture

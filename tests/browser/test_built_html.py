@@ -109,8 +109,8 @@ def test_languages_point_at_each_other(elements: dict[str, Elements]) -> None:
         assert alternates == ["en", "zh-CN", "x-default"]
 
 
-def test_zip_holds_the_browser_modules_and_the_words_and_nothing_else(site_dir: Path) -> None:
-    with zipfile.ZipFile(site_dir / "vendor" / "pyodide" / "sim.zip") as archive:
+def test_zip_holds_the_browser_modules_and_the_words_and_nothing_else(site_dir: Path, vendor: str) -> None:
+    with zipfile.ZipFile(site_dir / vendor / "pyodide" / "sim.zip") as archive:
         names = archive.namelist()
         words = {name: json.loads(archive.read(f"sim/figures/catalog_{name}.json")) for name in ("en", "zh")}
     assert names == sorted(names)
@@ -120,8 +120,8 @@ def test_zip_holds_the_browser_modules_and_the_words_and_nothing_else(site_dir: 
     assert words["en"].keys() == words["zh"].keys()
 
 
-def test_counted_sizes_are_those_of_the_files(site_dir: Path) -> None:
-    folder = site_dir / "vendor" / "pyodide"
+def test_counted_sizes_are_those_of_the_files(site_dir: Path, vendor: str) -> None:
+    folder = site_dir / vendor / "pyodide"
     text = (folder / "runtime.mjs").read_text("utf-8")
     match = re.search(r"BYTES = (\{.*?\});", text)
     assert match

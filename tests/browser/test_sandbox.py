@@ -121,7 +121,11 @@ def test_text_and_form_stay_in_step(sandbox: Locator):
     assert json.loads(text.input_value()) == FIRST
     control(sandbox, "max_num_seqs").fill("3")
     expect(text).to_have_value(re.compile('"max_num_seqs": 3'))
-    other = {"name": "mine", "config": {"max_num_batched_tokens": 256, "policy": "priority"}, "requests": list(REQUESTS[:2])}
+    other = {
+        "name": "mine",
+        "config": {"max_num_batched_tokens": 256, "policy": "priority"},
+        "requests": list(REQUESTS[:2]),
+    }
     text.fill(json.dumps(other))
     expect(control(sandbox, "policy")).to_have_value("priority")
     expect(control(sandbox, "max_num_seqs")).to_have_value("128")

@@ -19,7 +19,7 @@ NOT_AT_START = ("python_stdlib.zip", "sim.zip")
 """What only the start without a snapshot downloads."""
 
 IN_A_PLAIN_WORKER = """async (program) => {
-    const boot = new URL("../vendor/pyodide/boot.mjs", location.href).href;
+    const boot = new URL("../VENDOR/pyodide/boot.mjs", location.href).href;
     const code = `
         import { loadPyodide } from ${JSON.stringify(boot)};
         const python = await loadPyodide();
@@ -64,9 +64,9 @@ def test_starts_from_the_snapshot_alone(page: Page, asked: list[str], wait_ready
     assert answer["decode"] == 16
 
 
-def test_modules_that_the_snapshot_lacks_are_found_when_imported(page: Page, asked: list[str]) -> None:
+def test_modules_that_the_snapshot_lacks_are_found_when_imported(page: Page, asked: list[str], vendor: str) -> None:
     page.goto("en/embed/one-step/")
-    told = json.loads(page.evaluate(IN_A_PLAIN_WORKER.replace("../vendor", "../../../vendor"), IMPORTS))
+    told = json.loads(page.evaluate(IN_A_PLAIN_WORKER.replace("../VENDOR", f"../../../{vendor}"), IMPORTS))
     assert told == {
         "sim.page": "found",
         "sim.engine": "found",
@@ -98,9 +98,9 @@ def of_another_build(snapshot: bytes) -> bytes:
 
 @pytest.mark.parametrize("change", [cut, damage, of_another_build, None])
 def test_bad_snapshot_is_found_before_it_is_used(
-    page: Page, asked: list[str], site_dir: Path, wait_ready: WaitReady, change: Change | None
+    page: Page, asked: list[str], site_dir: Path, vendor: str, wait_ready: WaitReady, change: Change | None
 ) -> None:
-    snapshot = (site_dir / "vendor" / "pyodide" / "app.snap.gz").read_bytes()
+    snapshot = (site_dir / vendor / "pyodide" / "app.snap.gz").read_bytes()
     if change is None:
         page.route("**/app.snap.gz", lambda route: route.fulfill(status=404, body=""))
     else:
@@ -110,10 +110,10 @@ def test_bad_snapshot_is_found_before_it_is_used(
 
 
 def test_snapshot_of_another_pyodide_is_refused(
-    page: Page, asked: list[str], site_dir: Path, wait_ready: WaitReady
+    page: Page, asked: list[str], site_dir: Path, vendor: str, wait_ready: WaitReady
 ) -> None:
     """Even if the build noted its checksum."""
-    folder = site_dir / "vendor" / "pyodide"
+    folder = site_dir / vendor / "pyodide"
     memory = bytearray(gzip.decompress((folder / "app.snap.gz").read_bytes()))
     memory[16] ^= 1  # where Pyodide keeps its build
     packed = gzip.compress(memory, 1, mtime=0)

@@ -14,10 +14,10 @@ SCENARIO = {
     "requests": [{"id": f"r{i}", "arrival_step": i, "prompt_tokens": 40, "output_tokens": 9} for i in range(12)],
 }
 SHELL = """<!doctype html><html lang="en" data-language="en"><title>Sweep</title>
-<link rel="stylesheet" href="assets/page.css"><link rel="stylesheet" href="assets/sweep.css">
+<link rel="stylesheet" href="{assets}/page.css"><link rel="stylesheet" href="{assets}/sweep.css">
 <main><h1>Sweep</h1>{panel}</main>
 <script type="module">
-  import "./assets/sandbox-sweep.mjs";
+  import "./{assets}/sandbox-sweep.mjs";
   const panel = document.querySelector("sweep-panel");
   panel.call = async (message) => {{
     if (message.do === "sweep-point") await window.gate?.();
@@ -31,14 +31,14 @@ SHELL = """<!doctype html><html lang="en" data-language="en"><title>Sweep</title
 
 
 @pytest.fixture
-def panel(page: Page, tmp_path, monkeypatch):
+def panel(page: Page, tmp_path, monkeypatch, assets):
     """A page that holds the panel, with Python outside of the browser."""
     catalogs = read_catalogs(*FIGURE_CATALOGS)
     pages = Pages(tmp_path, catalogs)
     monkeypatch.setitem(python.WORDS, "en", Words("en", catalogs["en"]))
     html = pages.jinja.get_template("sweep-panel.html").render(words=pages.words["en"])
     page.expose_function("ask", python.handle)
-    body = SHELL.format(panel=html, scenario=json.dumps(SCENARIO))
+    body = SHELL.format(assets=assets, panel=html, scenario=json.dumps(SCENARIO))
     page.route("**/sweep.html", lambda route: route.fulfill(body=body, content_type="text/html; charset=utf-8"))
     page.goto("sweep.html")
     expect(page.get_by_label("Values").first).to_have_value("16,32,64,128")

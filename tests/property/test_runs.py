@@ -1,15 +1,19 @@
 """Whole runs of random scenarios."""
 
+import itertools
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sim import fast
-from sim.engine import Engine, simulate
+from sim.engine import Run, simulate
+from sim.plain import PlainEngine
 from sim.scenario import parse_scenario
 from sim.scheduler import VllmAssertion
 from tests.property.invariants import check
-from tests.strategies import PLAIN_FEATURES, scenarios
+from tests.strategies import FEATURES, PLAIN_FEATURES, scenarios
 
 MAX_STEPS = 300
 few = settings(
@@ -21,7 +25,10 @@ few = settings(
 
 
 def digest(scenario, driver="auto"):
-    trace = simulate(scenario, max_steps=MAX_STEPS, driver=driver)
+    return digest_of(simulate(scenario, max_steps=MAX_STEPS, driver=driver))
+
+
+def digest_of(trace):
     return json.dumps([trace.to_json(explain=True), trace.stuck])
 
 
@@ -31,10 +38,9 @@ def test_invariants_hold_in_every_step(document):
     scenario = parse_scenario(document)
     if scenario.config.refusal():
         return
-    engine = Engine(scenario)
+    engine = PlainEngine(scenario)
     try:
-        for step_index in range(60):
-            engine.run(step_index)
+        while engine.step_index < 60 and not engine.advance(1):
             if any(
                 image.offset + image.length > spec.prompt_tokens for spec in scenario.requests for image in spec.images
             ):
@@ -69,6 +75,26 @@ def test_every_finished_request_has_its_tokens(document):
         assert got <= min(spec.output_tokens, room)
         if spec.id in finished and not spec.images:
             assert got == min(spec.output_tokens, room)
+
+
+@pytest.mark.parametrize("driver", ["plain", "awake", "fast"])
+@pytest.mark.parametrize("in_time", [False, True], ids=["steps", "time"])
+def test_slices_of_any_size_make_the_whole_run(driver, in_time):
+    @few
+    @given(scenarios(PLAIN_FEATURES if driver != "plain" else FEATURES, in_time), st.lists(st.integers(1, 20)))
+    def check(document, sizes):
+        scenario = parse_scenario(document)
+        run = Run(scenario, max_steps=MAX_STEPS, driver=driver)
+        progress = [run.progress]
+        for size in itertools.chain(sizes, itertools.repeat(1)):
+            if run.advance(size):
+                break
+            progress.append(run.progress)
+        assert digest_of(run.trace) == digest(scenario, driver)
+        assert progress == sorted(progress)
+        assert run.progress == (len(scenario.requests), len(scenario.requests))
+
+    check()
 
 
 @few

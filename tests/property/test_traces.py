@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from sim import livelock
-from sim.engine import Engine, simulate
+from sim.engine import simulate
+from sim.plain import PlainEngine
 from sim.scenario import parse_scenario
 from tests.golden.replay import Replay
 from tests.golden.test_reasons import wrong_in
@@ -59,7 +60,7 @@ def test_blocks_are_conserved(scenario):
 @given(scenarios(IN_ORDER))
 def test_a_trace_replays_to_the_state_of_the_scheduler(scenario):
     trace = trace_of(scenario)
-    run = Engine(parse_scenario(scenario))
+    run = PlainEngine(parse_scenario(scenario))
     for moment in Replay(scenario, trace).moments():
         run._arrive()
         requests = run.scheduler.requests

@@ -17,7 +17,7 @@ from sim.diagnosis.stuck import LIMITS
 from sim.diagnosis.trial import SHOWN, UNITS, Number, Trial
 from sim.engine import simulate
 from sim.figures.words import Words
-from sim.sandbox.lanes import read_lanes
+from sim.sandbox.reading import read_lanes
 from sim.scenario import Scenario, parse_scenario
 
 SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64, "block_size": 4, "num_gpu_blocks": 100}
