@@ -7,25 +7,28 @@ from typing import NamedTuple
 
 from ..diagnosis import Finding, diagnose, try_change
 from ..diagnosis.draw import draw_findings, draw_trial
+from ..engine import SLICE_REQUESTS, Progress
 from ..errors import ConfigError
 from ..figures.figure import Figure
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Value, shown
-from .against import baseline_of, buttons, difference
+from .against import baseline_key, baseline_of, buttons, difference
 from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
 from .lanes import EVENTS
 from .moment import moment_of
 from .numbers import numbers
-from .run import KEPT_RUNS, Run, run_of
+from .run import KEPT_RUNS, RUNS, Run, key_of, run_of
 from .step import happens, step_panel
 from .timeline import band_place, timeline
 from .window import Window, beside, window_of
 
 NOW = 20_000
 """Requests times steps up to which the blocks are drawn with the step; in larger runs they follow when it settles."""
+FAR = 150_000
+"""Requests to be looked at on the way to a step up to which its blocks are drawn at all: a second in the page."""
 KEPT_TIMELINES = 16
 
 
@@ -64,6 +67,21 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
     return Drawn(parts, band_place(window, step))
 
 
+def advance(values: Mapping[str, Value]) -> Progress | None:
+    """Take what `draw` needs a slice further, for those who show how far it is and may give up.
+
+    Returns:
+        How far it is; `None` when nothing but drawing is left.
+
+    Raises:
+        ConfigError: as for `draw`.
+    """
+    progress = RUNS.advance(key_of(values), SLICE_REQUESTS)
+    if progress is None and (key := baseline_key(values)) is not None:
+        progress = RUNS.advance(key, SLICE_REQUESTS)
+    return progress
+
+
 def render(values: Mapping[str, Value], words: Words) -> str:
     """The picture as one text.
 
@@ -82,6 +100,8 @@ def late_blocks(values: Mapping[str, Value], words: Words) -> str:
     """
     run = run_of(values)
     step = _step(run, values)
+    if run.watch.distance(step, run.lanes.running) > FAR:
+        return element("p", {"class": "quiet"}, words.html("sandbox.blocks.far"))
     return block_map(run, run.watch.after(step), step, words)
 
 

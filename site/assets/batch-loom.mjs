@@ -41,6 +41,7 @@ export class BatchLoom extends HTMLElement {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     root.addEventListener("click", (event) => press(event.target.closest("button"), this.form, this.#player));
     root.addEventListener("keydown", (event) => pressKey(event, root));
+    root.querySelector("[data-cancel]")?.addEventListener("click", () => this.#cancel());
     new Selection(this, this.#result);
     const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
     new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
@@ -179,8 +180,14 @@ export class BatchLoom extends HTMLElement {
   async #ask(values) {
     const { language } = document.documentElement.dataset;
     try {
-      const picture = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
-      if (!this.#engine) return null;
+      const message = { do: "render", figure: this.getAttribute("figure"), language, values };
+      let picture = await this.#engine(message);
+      while (picture.progress && this.#engine && this.#isAt(values)) {
+        this.#tellProgress(picture.progress);
+        picture = await this.#engine(message);
+      }
+      this.#tellProgress(null);
+      if (!this.#engine || picture.progress) return null;
       this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
       this.#shown = this.#limit(values);
       this.#tellOutputs();
@@ -191,6 +198,20 @@ export class BatchLoom extends HTMLElement {
       this.#engine = null; // it died; the page will tell
       return null;
     }
+  }
+
+  /** How far a long run is, `[done, all]`; `null` when there is none. */
+  #tellProgress(progress) {
+    const place = this.shadowRoot.querySelector('[data-part="progress"]');
+    if (!place) return;
+    place.hidden = progress === null;
+    if (progress) place.querySelector("progress").value = progress[0] / progress[1];
+  }
+
+  /** Gives up what is asked: the controls go back to what the picture shows. */
+  #cancel() {
+    writeValues(this.form, this.#shown);
+    this.form.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   /** Ends sliders where the picture says. Gives what `values` are then: a picture is drawn for the nearest that there is. */
@@ -212,7 +233,11 @@ export class BatchLoom extends HTMLElement {
   }
 }
 
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+/** Whether two objects have the same keys with the same plain values. */
+const same = (a, b) => {
+  const names = Object.keys(a ?? {});
+  return Boolean(a && b) && names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+};
 
 /** For browsers that do not know declarative shadow roots. */
 function adoptTemplate(element) {
