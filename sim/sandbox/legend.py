@@ -39,4 +39,4 @@ def legend(words: Words) -> str:
     data = {"width": SIDE, "height": SIDE, "viewBox": f"0 0 {SIDE} {SIDE}", "aria-hidden": "true"}
     marks = ((name, element("svg", data, f'<g class="lane-row r0">{drawing}</g>')) for name, drawing in MARKS)
     items = [element("li", None, mark, words.html(f"sandbox.mark.{name}")) for name, mark in marks]
-    return element("ul", {"class": "legend", "data-part": "legend"}, *items)
+    return element("ul", {"class": "key", "data-part": "legend"}, *items)
