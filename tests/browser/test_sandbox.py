@@ -393,3 +393,72 @@ def test_a_healthy_run_says_what_was_looked_for(page: Page, wait_ready: WaitRead
     figure = current(wait_ready(page))
     expect(figure.locator(".healthy")).to_be_visible()
     expect(figure.locator("[data-finding]")).to_have_count(0)
+
+
+# --- long runs, links, generated requests
+
+
+def test_a_long_run_shows_its_progress_and_can_be_cancelled(sandbox: Locator):
+    before = drawn(sandbox)
+    open_group(sandbox, "json")
+    requests = [{"id": f"r{n}", "prompt_tokens": 16, "output_tokens": 4000} for n in range(400)]
+    config = {"max_num_seqs": 128, "enable_prefix_caching": True, "num_gpu_blocks": 100000}
+    text = sandbox.locator("[data-scenario-text]")
+    text.evaluate("(text, value) => { text.value = value; }", json.dumps({"config": config, "requests": requests}))
+    text.press("End")
+    text.press("Space")
+    progress = sandbox.locator('[data-part="progress"]')
+    expect(progress).to_be_visible()
+    expect(sandbox).to_have_attribute("data-state", "busy")
+    progress.get_by_role("button").click()
+    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(progress).to_be_hidden()
+    expect(control(sandbox, "max_num_seqs")).to_have_value("4")
+    assert drawn(sandbox) == before
+
+
+def test_a_broken_link_is_told(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/#z=broken")
+    figure = current(wait_ready(page))
+    expect(page.locator("[data-notices]")).to_contain_text("The link is broken")
+    assert drawn(figure) == planned(FIRST)
+
+
+def test_the_language_link_keeps_the_state(sandbox: Locator):
+    control(sandbox, "max_num_seqs").fill("3")
+    page = sandbox.page
+    expect(page).to_have_url(re.compile("max_num_seqs=3"))
+    page.get_by_role("link", name="中文").click()
+    expect(page).to_have_url(re.compile(r"/zh/sandbox/\?max_num_seqs=3"))
+    expect(control(page.locator("batch-loom"), "max_num_seqs")).to_have_value("3")
+
+
+def test_requests_are_generated(sandbox: Locator):
+    page = sandbox.page
+    page.locator("#generate-count").fill("12")
+    page.locator("#generate-prompt_tokens").fill("20")
+    page.locator("#generate-prompt_max_tokens").fill("60")
+    page.get_by_role("button", name="Generate", exact=True).click()
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(12)
+    page.locator("#generate-prompt_max_tokens").fill("10")
+    page.get_by_role("button", name="Generate", exact=True).click()
+    expect(page.locator("[data-generate] [data-told]")).to_contain_text("prompt_max_tokens")
+
+
+def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
+    panel = sandbox.page.locator("sweep-panel")
+    panel.locator("fieldset").nth(0).locator("input").fill("8,16")
+    panel.locator("fieldset").nth(1).locator("select").select_option("")
+    panel.locator("[name=run]").click()
+    points = panel.locator('g.point[role="button"]')
+    expect(points).to_have_count(2)
+    points.first.click()
+    expect(control(sandbox, "max_num_batched_tokens")).to_have_value(re.compile("^(8|16)$"))
+    expect(sandbox).to_have_attribute("data-state", "current")
+
+
+def test_the_editor_takes_the_scenario(sandbox: Locator):
+    control(sandbox, "max_num_seqs").fill("3")
+    page = sandbox.page
+    page.get_by_role("link", name="Edit the scheduler").first.click()
+    expect(page.locator("#edit-scenario")).to_have_value(re.compile('"max_num_seqs": 3'))
