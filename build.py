@@ -31,6 +31,7 @@ from sim import VLLM_VERSION, __version__
 from sim.figures.questions import QUESTIONS, draw_question
 from sim.figures.words import Words
 from sim.frontier import METRICS
+from sim.generate import GENERATOR
 from sim.importers import FORMATS
 from sim.page import DRAWN
 from sim.parameters import CONFIG, by_name
@@ -46,7 +47,7 @@ Catalogs = dict[str, dict[str, str]]
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """The folder of each language, and its name in `lang`."""
 
-FIGURE_CATALOGS = ("", "sandbox.", "sweep.")
+FIGURE_CATALOGS = ("", "sandbox.", "sweep.", "diagnosis.")
 """Beginnings of the names of the catalogues that figures need, also in the browser."""
 BUILD_CATALOGS = ("page.", "question.")
 """Those that only the build needs."""
@@ -64,6 +65,7 @@ SCRIPT_WORDS: dict[str, tuple[str, ...]] = {
     "notice.bad": ("name", "given", "allowed", "used"),
     "notice.part": ("name", "given"),
     "notice.typed": ("name", "given", "allowed"),
+    "notice.broken": (),
     "used.default": (),
 }
 """Words that scripts fill in, each with its placeholders; the page carries them in a `<template>`."""
@@ -153,6 +155,7 @@ class Pages:
                 path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *OF_PAGES))
             ),
             "exports": (*TYPES, "png"),
+            "generator": GENERATOR,
             "presets": read_presets(SITE / "presets"),
             "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
             "all_words": self.words,

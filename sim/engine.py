@@ -90,7 +90,8 @@ class Run:
     def _finished(self) -> Trace:
         engine = self._engine
         unfinished = tuple(sorted(engine.unfinished))
-        return Trace(self._scenario.name, engine.outcome, unfinished, engine.steps, self._warnings)
+        steps, stuck = engine.steps, engine.stuck
+        return Trace(self._scenario.name, engine.outcome, unfinished, steps, self._warnings, stuck=stuck)
 
     def _refused(self, refusal: Refusal) -> Trace:
         return Trace(self._scenario.name, "", (), (), self._warnings, refusal)

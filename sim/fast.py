@@ -12,6 +12,7 @@ from .cost import COST_MODELS, SHIFT
 from .fast_scheduler import FastScheduler
 from .fast_state import Sequence
 from .livelock import IDLE_STEPS, LivelockWatch
+from .reasons import Reason
 from .residency import FOR_EVER, LazySteps
 from .scenario import Scenario
 
@@ -76,6 +77,11 @@ class FastEngine:
     def steps(self) -> LazySteps:
         """The steps taken."""
         return LazySteps(self.log, self.num_steps)
+
+    @property
+    def stuck(self) -> dict[str, Reason]:
+        """After a stall: why nobody gets anything. Its empty steps are left out of `steps`, but are in the log."""
+        return LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
 
     def advance(self, num_requests: int) -> bool:
         """As `PlainEngine.advance`."""

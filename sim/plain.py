@@ -10,6 +10,7 @@ from typing import NamedTuple
 from .cost import COST_MODELS
 from .livelock import IDLE_STEPS, LivelockWatch
 from .output import SchedulerOutput
+from .reasons import Reason
 from .request import Request
 from .scenario import RequestSpec, Scenario
 from .scheduler import Scheduler
@@ -48,6 +49,7 @@ class PlainEngine:
         self.scheduler = scheduler(scenario.config)
         self.steps: list[StepRecord] = []
         self.outcome = "finished"
+        self.stuck: dict[str, Reason] = {}
         self._max_steps = max_steps
         self.step_index = 0
         self.clock_us: int | None = 0 if scenario.in_time else None
@@ -99,6 +101,8 @@ class PlainEngine:
         while self._in_flight:
             self._apply_oldest()
         steps = self.steps
+        if outcome == "stalled":
+            self.stuck = steps[-1].why()
         if num_steps is not None:
             del steps[num_steps:]
         while steps and not steps[-1].scheduled and not steps[-1].preempted:

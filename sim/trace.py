@@ -1,7 +1,7 @@
 """What a run leaves: one record a step, and the whole as JSON in the form of the contract."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import VLLM_VERSION, reasons
@@ -90,6 +90,7 @@ class Trace:
         steps: without the empty ones at the end.
         warnings: what vLLM warns about.
         error: set when there are no steps because vLLM refuses the configuration.
+        stuck: of a run that stalled, why each of `unfinished` gets nothing any more.
     """
 
     name: str | None
@@ -98,6 +99,7 @@ class Trace:
     steps: Sequence[StepRecord]
     warnings: tuple[str, ...] = ()
     error: Refusal | None = None
+    stuck: Mapping[str, Reason] = field(default_factory=dict)
 
     def to_json(self, explain: bool = False) -> dict[str, Any]:
         """The trace in the form of the contract."""

@@ -21,6 +21,7 @@ from ..onestep import onestep
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from . import tables
+from .diagnose import diagnose_file
 from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
 from .export import export
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> None:
             summary(options.files, options.json, options.goodput)
         case "diff":
             diff(options.file, options.config, options.json)
+        case "diagnose":
+            diagnose_file(options.file, options.json, options.trials)
         case "sweep":
             sweep(options, imported_document)
         case "record":

@@ -120,6 +120,7 @@ def parser() -> Parser:
     _add_export(commands)
     _add_summary(commands)
     _add_diff(commands)
+    _add_diagnose(commands)
     _add_sweep(commands)
     _add_record(commands)
     _add_calibrate(commands)
@@ -269,6 +270,20 @@ def _add_diff(commands: "Commands[Parser]") -> None:
     )
     help_text = "a key to change, once for each"
     command.add_argument("--config", action="append", required=True, metavar="KEY=VALUE", help=help_text)
+    command.add_argument("--json", action="store_true", help="print one JSON object a line")
+    command.add_argument("file", metavar="FILE", help="scenarios; - is standard input")
+
+
+def _add_diagnose(commands: "Commands[Parser]") -> None:
+    command = _command(
+        commands,
+        "diagnose",
+        "tell what is wrong with the run of a scenario",
+        "Run scenarios and print for each what is wrong: starvation, thrashing, requests\n"
+        "that never fit, and more, the worst first; where it shows, and what to change.",
+        "FILE is as for batchloom trace. docs/diagnosis.md has the rules.",
+    )
+    command.add_argument("--try", dest="trials", action="store_true", help="run each change and tell whether it helps")
     command.add_argument("--json", action="store_true", help="print one JSON object a line")
     command.add_argument("file", metavar="FILE", help="scenarios; - is standard input")
 

@@ -72,7 +72,7 @@ def summary_table(summary: Summary) -> str:
 
 def refusal_table(name: str | None, error: str, message: str) -> str:
     """What stands in place of a table where vLLM refuses the configuration."""
-    return f"{one_line(name or '(no name)')}\n{_wrapped(f'refused ({error}): {message}')}\n"
+    return f"{one_line(name or '(no name)')}\n{wrapped(f'refused ({error}): {message}')}\n"
 
 
 def _kinds(summary: Summary) -> list[tuple[str, int]]:
@@ -101,14 +101,15 @@ def _percentile_row(name: str, values: Percentiles | None) -> str:
 
 
 def _warnings(warnings: tuple[str, ...]) -> list[str]:
-    lines = [_wrapped(f"warning: {warning}") for warning in warnings[:MOST_WARNINGS]]
+    lines = [wrapped(f"warning: {warning}") for warning in warnings[:MOST_WARNINGS]]
     if len(warnings) > MOST_WARNINGS:
         lines.append(f"{INDENT}and {_counted(len(warnings) - MOST_WARNINGS, 'more warning')}")
     return ["", *lines] if lines else []
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT * 2)
+def wrapped(text: str, indent: str = INDENT) -> str:
+    """`text` in lines of a table, those after the first further in."""
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent + INDENT)
 
 
 def one_line(text: str) -> str:

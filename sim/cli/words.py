@@ -1,5 +1,8 @@
-"""Reasons in words: a sentence for every code of `sim/reasons.py`, its operands behind."""
+"""Reasons and findings in words: a sentence for every code, its operands behind."""
 
+from collections.abc import Mapping
+
+from ..diagnosis import Finding
 from ..reasons import Reason
 
 SENTENCES = {
@@ -26,11 +29,37 @@ SENTENCES = {
 }
 
 
+FINDINGS = {
+    "refused": "vLLM refuses this configuration",
+    "never_fits": "a request needs more than there is, even alone",
+    "livelock": "the run goes on without a token of output",
+    "stalled": "requests are left, and nothing can be scheduled any more",
+    "starvation": "requests get no token for many steps in a row, while others do",
+    "head_of_line": "the head of the queue cannot be admitted, and requests behind it would have fitted",
+    "thrash": "preemptions took back what had been computed, and it was computed again",
+    "budget_unused": "requests wait for something else while at most half of the budget is used",
+    "prefill_stalls": "decodes are slowed down by steps full of prefill",
+    "block_waste": "blocks run out while many slots in them are empty",
+    "cache_off": "shared prefixes are computed again, prefix caching is off",
+    "cache_blocks": "shared prefixes are computed again, they end within a block",
+    "cache_evicted": "shared prefixes are computed again, their blocks had been given to others",
+}
+
+
+def finding_sentence(finding: Finding) -> str:
+    """`finding` in words, its operands behind."""
+    return _with_operands(FINDINGS[finding.code], finding.operands)
+
+
 def sentence(reason: Reason) -> str:
     """`reason` in words, such as `as many requests run as may (limit 4, running 4)`."""
     code = str(reason["code"])
-    operands = [f"{key} {_words(value)}" for key, value in reason.items() if key != "code"]
-    return SENTENCES.get(code, code) + (f" ({', '.join(operands)})" if operands else "")
+    return _with_operands(SENTENCES.get(code, code), {key: value for key, value in reason.items() if key != "code"})
+
+
+def _with_operands(text: str, operands: Mapping[str, int | str | list[str]]) -> str:
+    told = ", ".join(f"{key} {_words(value)}" for key, value in operands.items())
+    return f"{text} ({told})" if told else text
 
 
 def _words(value: int | str | list[str]) -> str:

@@ -3,10 +3,12 @@
 
 import { openEditor } from "./edit-code.mjs";
 import { fill, say } from "./edit-fill.mjs";
+import { unpack } from "./pack.mjs";
 import { Failed, Runner, Stopped } from "./edit-runner.mjs";
 
 const SOURCE = new URL("scheduler.py", import.meta.url);
 const SAMPLE = new URL("recorded-sample.json", import.meta.url);
+const PACKED = "#z="; // before a scenario that another page sends along
 const AT_ONCE = 10; // recorded traces in a question: each question has the whole time limit
 
 async function load(address, kind) {
@@ -79,6 +81,9 @@ export class SchedulerEditor extends HTMLElement {
 
   async #open() {
     this.#original = await load(SOURCE, "text");
+    if (location.hash.startsWith(PACKED)) {
+      this.scenario = JSON.parse(await unpack(location.hash.slice(PACKED.length)));
+    }
     const label = this.querySelector("#edit-code-label").textContent;
     this.#editor = await openEditor(this.querySelector("[data-code]"), this.#original, label, () => this.#changed());
     this.#busy(false);

@@ -1,5 +1,7 @@
 // The table of the requests. It shows the JSON of the control `requests` and writes it; Python says what is wrong in it.
 
+import { listOf } from "./sandbox-scenario.mjs";
+
 const PER_PAGE = 50;
 const TIMED = "arrival_us"; // stands in the column of arrival_step where the requests arrive in time
 
@@ -129,7 +131,7 @@ class RequestTable {
   }
 
   #write() {
-    this.#written = `[${this.#requests.map((request) => JSON.stringify(request)).join(",\n ")}]`;
+    this.#written = listOf(this.#requests);
     this.#text.value = this.#written;
     this.#text.dispatchEvent(new Event("input", { bubbles: true }));
     this.#figure.form.querySelector("[data-count]").textContent = `(${this.#requests.length})`;

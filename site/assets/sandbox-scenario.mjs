@@ -19,10 +19,13 @@ export function scenarioOf(figure) {
   }
 }
 
+/** Requests as text, one on a line. */
+export const listOf = (requests) => `[${requests.map((request) => JSON.stringify(request)).join(",\n ")}]`;
+
 /** A scenario as text, one request on a line. */
-export function textOf({ requests, ...rest }) {
+function textOf({ requests, ...rest }) {
   const head = JSON.stringify(rest, null, 1).slice(0, -2);
-  return `${head},\n "requests": [\n  ${requests.map((request) => JSON.stringify(request)).join(",\n  ")}\n ]\n}`;
+  return `${head},\n "requests": ${listOf(requests)}\n}`;
 }
 
 /** Puts a scenario into the form. Rejects with Python's message when it is none. */

@@ -2,6 +2,8 @@
 
 import { changedValues } from "./address.mjs";
 import { writeValues } from "./controls.mjs";
+import { pack, unpack } from "./pack.mjs";
+import { word } from "./words.mjs";
 
 const LONG = 1500; // characters of a query that servers and messengers still take
 const PAUSE = 300;
@@ -49,21 +51,18 @@ export async function addressOf(figure) {
 
 async function takeState(figure) {
   if (!location.hash.startsWith(MARK)) return;
-  const values = new URLSearchParams(await unpack(location.hash.slice(MARK.length)));
+  let text;
+  try {
+    text = await unpack(location.hash.slice(MARK.length));
+  } catch {
+    const list = document.querySelector("[data-notices]");
+    list.append(Object.assign(document.createElement("li"), { textContent: word("notice.broken") }));
+    list.hidden = false;
+    return;
+  }
+  const values = new URLSearchParams(text);
   const { form } = figure;
   const typed = [...values].map(([name, text]) => [name, form.elements[name]?.type === "checkbox" ? text === "true" : text]);
   writeValues(form, Object.fromEntries(typed));
   form.dispatchEvent(new Event("input", { bubbles: true }));
-}
-
-async function pack(text) {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 }

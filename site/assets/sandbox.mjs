@@ -2,15 +2,18 @@
 
 import "./page.mjs";
 import { exportRuns } from "./sandbox-export.mjs";
-import { keepHistory } from "./sandbox-history.mjs";
 import { searchGallery } from "./sandbox-gallery.mjs";
+import { generateRequests } from "./sandbox-generate.mjs";
+import { keepHistory } from "./sandbox-history.mjs";
+import { connectPanels } from "./sandbox-panels.mjs";
 import { editRequests } from "./sandbox-requests.mjs";
-import { editText, takeScenario } from "./sandbox-scenario.mjs";
+import { editText } from "./sandbox-scenario.mjs";
 import { scrub } from "./sandbox-scrub.mjs";
 import { shareState } from "./sandbox-share.mjs";
 
 const figure = document.querySelector('batch-loom[figure="sandbox"]');
 
-for (const begin of [editRequests, editText, keepHistory, scrub, shareState, exportRuns]) begin(figure);
 searchGallery(figure.shadowRoot);
-document.querySelector("import-panel")?.addEventListener("scenario", ({ detail }) => takeScenario(figure, detail.scenario));
+for (const begin of [editRequests, editText, keepHistory, scrub, shareState, exportRuns, generateRequests, connectPanels]) {
+  begin(figure);
+}

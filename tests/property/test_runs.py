@@ -25,7 +25,8 @@ few = settings(
 
 
 def digest(scenario, driver="auto"):
-    return json.dumps(simulate(scenario, max_steps=MAX_STEPS, driver=driver).to_json(explain=True))
+    trace = simulate(scenario, max_steps=MAX_STEPS, driver=driver)
+    return json.dumps([trace.to_json(explain=True), trace.stuck])
 
 
 @few
