@@ -52,7 +52,7 @@ def measure() -> Iterator[Measured]:
             found = in_own_process(scenario, driver)
             grown = found["steps"] if axis == "steps" else value
             us = round(found["seconds"] * 1e6)
-            kilobytes = in_own_process(scenario, driver, memory=True)["bytes"] // 1024
+            kilobytes = in_own_process(scenario, driver, "memory")["bytes"] // 1024
             yield Measured(axis, grown, driver, found["steps"], us, kilobytes)
 
 

@@ -1,6 +1,6 @@
 """One run of the simulator in a process of its own, so that its memory is its own.
 
-JSON on standard input: `{"scenario", "driver", "memory"}`; a measurement on standard output.
+JSON on standard input: `{"scenario", "driver", "what"}`; a measurement on standard output.
 """
 
 import gc
@@ -11,11 +11,14 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from sim.engine import simulate
+from sim.metrics import summarize
+from sim.sandbox.reading import read_lanes
 from sim.scenario import parse_scenario
 from sim.trace import Trace
 
@@ -24,9 +27,9 @@ NUM_OPENED = 500
 MOST_STEPS_TO_COUNT = 20_000
 
 
-def in_own_process(scenario: dict[str, Any], driver: str = "auto", *, memory: bool = False) -> dict[str, Any]:
-    """Measure one run in a new process: its time, or with `memory` what it keeps."""
-    question = json.dumps({"scenario": scenario, "driver": driver, "memory": memory})
+def in_own_process(scenario: dict[str, Any], driver: str = "auto", what: str = "time") -> dict[str, Any]:
+    """Measure one run in a new process: `time`, `memory`, or `reading` of all its steps."""
+    question = json.dumps({"scenario": scenario, "driver": driver, "what": what})
     command = [sys.executable, "-m", "benchmarks.once"]
     done = subprocess.run(command, input=question, capture_output=True, text=True, check=True, cwd=ROOT)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -34,7 +37,7 @@ def in_own_process(scenario: dict[str, Any], driver: str = "auto", *, memory: bo
 
 
 def measure(document: dict[str, Any], driver: str) -> dict[str, Any]:
-    """CPU time of `simulate`, the most memory of the process, and the time to open a step of the trace.
+    """CPU time of `simulate`, the most memory of the process, and the time to read the trace: steps and the whole run.
 
     CPU time, because others use the machine too.
     """
@@ -46,7 +49,26 @@ def measure(document: dict[str, Any], driver: str) -> dict[str, Any]:
     found = {"seconds": seconds, "peak_bytes": peak_bytes(), "steps": len(trace.steps)}
     if len(trace.steps) <= MOST_STEPS_TO_COUNT and not scenario.in_time:
         found["request_steps"] = sum(len(record.scheduled) for record in trace.steps)
+    found["summary"] = _seconds(lambda: summarize(trace, scenario))
+    found["lanes"] = _seconds(lambda: read_lanes(scenario, trace))
     return found | opened(trace)
+
+
+def reading(document: dict[str, Any], driver: str) -> dict[str, float]:
+    """CPU time to make all steps of a run JSON, without the reasons and with them."""
+    trace = simulate(parse_scenario(document), driver=driver)
+
+    def read(*, explain: bool) -> None:
+        for record in trace.steps:
+            record.to_json(explain)
+
+    return {"plainly": _seconds(lambda: read(explain=False)), "explained": _seconds(lambda: read(explain=True))}
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    start = time.process_time()
+    action()
+    return time.process_time() - start
 
 
 def kept(document: dict[str, Any], driver: str) -> dict[str, Any]:
@@ -79,5 +101,5 @@ def peak_bytes() -> int:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
-    run = kept if asked["memory"] else measure
-    json.dump(run(asked["scenario"], asked["driver"]), sys.stdout)
+    ways = {"time": measure, "memory": kept, "reading": reading}
+    json.dump(ways[asked["what"]](asked["scenario"], asked["driver"]), sys.stdout)

@@ -64,25 +64,39 @@ def compare(rounds: int) -> None:
             theirs["seconds"] / ours["seconds"] for theirs, ours in zip(found.get(REAL, ()), measured, strict=False)
         ]
         ratio = f"{median(ratios):.1f}" if ratios else "-"
-        memory = "-" if name == REAL else f"{in_own_process(scenario, name, memory=True)['bytes'] / 1e6:.1f}"
+        memory = "-" if name == REAL else f"{in_own_process(scenario, name, 'memory')['bytes'] / 1e6:.1f}"
         rate = request_steps / seconds / 1e6
         print(f"{name:<8}{seconds * 1e3:>10.1f}{seconds / steps * 1e6:>10.1f}{rate:>10.2f}{ratio:>10}{memory:>8}")
     print(f"{measured[0]['steps']:,} steps, {measured[0]['request_steps']:,} request-steps, {rounds} rounds, medians")
 
 
+def read(rounds: int) -> None:
+    """Each driver's trace of the same workload as JSON, without the reasons and with them."""
+    print("\nall steps as JSON, ms")
+    print(f"{'':<8}{'steps':>10}{'reasons too':>13}")
+    scenario = saturated()
+    for driver in DRIVERS:
+        reads = [in_own_process(scenario, driver, "reading") for _ in range(rounds)]
+        plainly, explained = (median(read[key] for read in reads) * 1e3 for key in ("plainly", "explained"))
+        print(f"{driver:<8}{plainly:>10.1f}{explained:>13.1f}")
+
+
 def hour(path: Path, rounds: int) -> None:
     """The Azure hour at several rates, its trace kept."""
     print("\nAzure conversation hour, in time on the default cost model")
-    print(f"{'':<8}{'steps':>10}{'s':>8}{'kept MB':>9}{'all MB':>8}{'open p50 us':>13}{'max us':>9}{'first ms':>10}")
+    print(
+        f"{'':<8}{'steps':>10}{'s':>8}{'kept MB':>9}{'all MB':>8}{'open p50 us':>13}{'max us':>9}{'first ms':>10}"
+        f"{'summary s':>11}{'lanes s':>9}"
+    )
     for rate in RATES:
         scenario = azure(path, rate)
         measured = [in_own_process(scenario, "fast") for _ in range(rounds)]
         best = {key: median(one[key] for one in measured) for key in measured[0]}
-        memory = in_own_process(scenario, "fast", memory=True)["bytes"]
+        memory = in_own_process(scenario, "fast", "memory")["bytes"]
         print(
             f"x{rate:<7}{best['steps']:>10,.0f}{best['seconds']:>8.2f}{memory / 1e6:>9.1f}"
             f"{best['peak_bytes'] / 1e6:>8.1f}{best['open_median'] * 1e6:>13.1f}{best['open_max'] * 1e6:>9.0f}"
-            f"{best['open_first'] * 1e3:>10.1f}"
+            f"{best['open_first'] * 1e3:>10.1f}{best['summary']:>11.2f}{best['lanes']:>9.2f}"
         )
 
 
@@ -93,6 +107,7 @@ def main() -> None:
     parser.add_argument("--azure", type=Path, metavar="FILE", help="AzureLLMInferenceTrace_conv.csv")
     options = parser.parse_args()
     compare(options.rounds)
+    read(options.rounds)
     if options.azure:
         hour(options.azure, options.rounds)
 

@@ -1,5 +1,6 @@
 """`sweep`: every point once, in order, the same wherever it runs and after a kill."""
 
+import csv
 import json
 import re
 import signal
@@ -196,15 +197,23 @@ def test_the_table_is_a_structured_array():
     assert table.to_csv(array).splitlines()[1].startswith("0.5,true,null,0,finished,7,")
 
 
-def test_parquet_or_how_to_get_it(cli, scenario, tmp_path):
-    out = tmp_path / "out.parquet"
-    done = cli("sweep", scenario, *VARY, "--jobs", "1", "-o", out)
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        assert (done.status, done.err) == (2, "batchloom: -o: Parquet needs the package pyarrow: pip install pyarrow\n")
-    else:
-        assert parquet.read_table(out).column("max_num_seqs").to_pylist() == [1, 1, 4, 4]
+def test_parquet_holds_what_the_table_holds(cli, scenario, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    kinds = (*VARY, "--vary", "watermark=0,0.5", "--vary", "async_scheduling=true", "--vary", "max_loras=null,2")
+    written = {suffix: tmp_path / f"out.{suffix}" for suffix in ("csv", "parquet")}
+    for out in written.values():
+        assert cli("sweep", scenario, *kinds, "--jobs", "1", "-o", out).status == 0
+    names, *rows = csv.reader(written["csv"].read_text().splitlines())
+    found = parquet.read_table(written["parquet"])
+    assert found.column_names == names
+    assert [str(kind) for kind in found.schema.types[:5]] == ["int64", "string", "double", "bool", "string"]
+    assert [[str(value).lower() for value in row.values()] for row in found.to_pylist()] == rows
+
+
+def test_parquet_says_how_to_get_it(cli, scenario, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = cli("sweep", scenario, *VARY, "--jobs", "1", "-o", tmp_path / "out.parquet")
+    assert (done.status, done.err) == (2, "batchloom: -o: Parquet needs the package pyarrow: pip install pyarrow\n")
 
 
 def test_without_packages_it_says_so(process, scenario):
