@@ -2,7 +2,7 @@
 
 import { changedValues } from "./address.mjs";
 import { writeValues } from "./controls.mjs";
-import { pack, unpack } from "./pack.mjs";
+import { pack, unpack } from "./sandbox-pack.mjs";
 import { word } from "./words.mjs";
 
 const LONG = 1500; // characters of a query that servers and messengers still take

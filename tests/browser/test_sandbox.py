@@ -4,11 +4,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from sim.engine import simulate
 from sim.sandbox.controls import FIRST_CONFIG, REQUESTS
@@ -19,9 +19,30 @@ WaitReady = Callable[..., Page]
 FIRST = {"name": "sandbox", "config": FIRST_CONFIG, "requests": list(REQUESTS)}
 
 
+@pytest.fixture(scope="module")
+def live(browser: Browser, site_url: str) -> Iterator[Page]:
+    """A sandbox whose engine is ready, shared by the tests of this file."""
+    errors: list[str] = []
+    with browser.new_page(viewport={"width": 1440, "height": 900}) as page:
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{site_url}/en/sandbox/")
+        expect(page.locator("html")).to_have_attribute("data-engine", "ready", timeout=60_000)
+        yield page
+    assert errors == []
+
+
 @pytest.fixture
-def sandbox(page: Page, wait_ready: WaitReady) -> Locator:
-    """The sandbox as it starts, live."""
+def sandbox(live: Page) -> Locator:
+    """The shared sandbox, reset."""
+    live.mouse.move(0, 0)
+    figure = live.locator('batch-loom[figure="sandbox"]')
+    figure.locator("[data-reset]").click()
+    return current(live)
+
+
+@pytest.fixture
+def fresh(page: Page, wait_ready: WaitReady) -> Locator:
+    """A sandbox of its own, for tests that leave its page or look at how it starts."""
     page.goto("en/sandbox/")
     return current(wait_ready(page))
 
@@ -153,31 +174,33 @@ def test_a_bad_text_is_told_and_nothing_is_lost(sandbox: Locator, typed: str, to
     assert drawn(sandbox) == before
 
 
-def test_undo_and_redo(sandbox: Locator):
-    undo, redo = sandbox.locator('[data-history="-1"]'), sandbox.locator('[data-history="1"]')
+def test_undo_and_redo(fresh: Locator):
+    undo, redo = fresh.locator('[data-history="-1"]'), fresh.locator('[data-history="1"]')
     expect(undo).to_be_disabled()
-    field = control(sandbox, "max_num_seqs")
+    field = control(fresh, "max_num_seqs")
     field.fill("2")
     expect(undo).to_be_enabled()
-    sandbox.locator("[data-rows] tr").nth(0).locator('[data-act="remove"]').click()
+    fresh.locator("[data-rows] tr").nth(0).locator('[data-act="remove"]').click()
     undo.click()
-    expect(sandbox.locator("[data-rows] tr")).to_have_count(6)
+    expect(fresh.locator("[data-rows] tr")).to_have_count(6)
     expect(field).to_have_value("2")
     undo.click()
     expect(field).to_have_value("4")
     expect(undo).to_be_disabled()
     redo.click()
     redo.click()
-    expect(sandbox.locator("[data-rows] tr")).to_have_count(5)
+    expect(fresh.locator("[data-rows] tr")).to_have_count(5)
     expect(redo).to_be_disabled()
-    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(fresh).to_have_attribute("data-state", "current")
 
 
 # --- the timeline and the step
 
 
 def test_the_pointer_scrubs(sandbox: Locator):
-    box = sandbox.locator("svg[data-scrub]").bounding_box()
+    timeline = sandbox.locator("svg[data-scrub]")
+    timeline.scroll_into_view_if_needed()
+    box = timeline.bounding_box()
     assert box
     mouse, cell = sandbox.page.mouse, box["width"] / 24
     mouse.move(box["x"] + 2.5 * cell, box["y"] + 100)
@@ -424,9 +447,9 @@ def test_a_broken_link_is_told(page: Page, wait_ready: WaitReady):
     assert drawn(figure) == planned(FIRST)
 
 
-def test_the_language_link_keeps_the_state(sandbox: Locator):
-    control(sandbox, "max_num_seqs").fill("3")
-    page = sandbox.page
+def test_the_language_link_keeps_the_state(fresh: Locator):
+    control(fresh, "max_num_seqs").fill("3")
+    page = fresh.page
     expect(page).to_have_url(re.compile("max_num_seqs=3"))
     page.get_by_role("link", name="中文").click()
     expect(page).to_have_url(re.compile(r"/zh/sandbox/\?max_num_seqs=3"))
@@ -457,8 +480,8 @@ def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
     expect(sandbox).to_have_attribute("data-state", "current")
 
 
-def test_the_editor_takes_the_scenario(sandbox: Locator):
-    control(sandbox, "max_num_seqs").fill("3")
-    page = sandbox.page
+def test_the_editor_takes_the_scenario(fresh: Locator):
+    control(fresh, "max_num_seqs").fill("3")
+    page = fresh.page
     page.get_by_role("link", name="Edit the scheduler").first.click()
     expect(page.locator("#edit-scenario")).to_have_value(re.compile('"max_num_seqs": 3'))
