@@ -83,6 +83,8 @@ PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor"
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
 
 
+STYLE_COMMENT = re.compile(r"/\*.*?\*/\n*", re.DOTALL)
+"""A comment of a style sheet: for those who read the source, not for those who read the page."""
 HEADING = re.compile(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', re.DOTALL)
 """A chapter's id and title, for the table of contents; the first one has its own place."""
 TITLE = re.compile(r'<section id="([^"]+)">\s*<h[12]>(.*?)</h[12]>', re.DOTALL)
@@ -154,6 +156,7 @@ class Pages:
             "modules": sorted(
                 path.name for path in (SITE / "assets").glob("*.mjs") if not path.name.startswith((BOOT, *OF_PAGES))
             ),
+            "sandbox_modules": sorted(path.name for path in (SITE / "assets").glob("sandbox-*.mjs")),
             "exports": (*TYPES, "png"),
             "generator": GENERATOR,
             "presets": read_presets(SITE / "presets"),
@@ -352,6 +355,8 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     catalogs = read_catalogs(*FIGURE_CATALOGS)
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
     copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
+    for sheet in (out / "assets").glob("*.css"):
+        sheet.write_text(STYLE_COMMENT.sub("", sheet.read_text("utf-8")), encoding="utf-8")
     write_editor(PACKAGES, out)
     Pages(out, catalogs, base, version_folders(out)).write()
     run_node(ROOT / "scripts" / "compress.mjs", out, PACKAGES / ".cache" / "batchloom")

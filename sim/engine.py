@@ -90,8 +90,8 @@ class Run:
     def _finished(self) -> Trace:
         engine = self._engine
         unfinished = tuple(sorted(engine.unfinished))
-        steps, stuck = engine.steps, engine.stuck
-        return Trace(self._scenario.name, engine.outcome, unfinished, steps, self._warnings, stuck=stuck)
+        outcome, steps, stuck = engine.outcome, engine.steps, engine.stuck
+        return Trace(self._scenario.name, outcome, unfinished, steps, self._warnings, stuck=stuck)
 
     def _refused(self, refusal: Refusal) -> Trace:
         return Trace(self._scenario.name, "", (), (), self._warnings, refusal)

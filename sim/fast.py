@@ -5,6 +5,7 @@ Tests hold both ways equal in every field of every step.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from functools import cache
 
 from .config import Config
@@ -79,8 +80,8 @@ class FastEngine:
         return LazySteps(self.log, self.num_steps)
 
     @property
-    def stuck(self) -> dict[str, Reason]:
-        """After a stall: why nobody gets anything. Its empty steps are left out of `steps`, but are in the log."""
+    def stuck(self) -> Mapping[str, Reason]:
+        """As `PlainEngine.stuck`: the empty steps at the end of a stall are not in the trace, but in the log."""
         return LazySteps(self.log, self.scheduler.step)[-1].why() if self.outcome == "stalled" else {}
 
     def advance(self, num_requests: int) -> bool:

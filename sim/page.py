@@ -23,7 +23,7 @@ from .onestep import onestep
 from .parameters import ONESTEP, shown
 from .points import Point, check_point, run_point
 from .sandbox.controls import values_of
-from .sandbox.figure import SANDBOX, draw, part
+from .sandbox.figure import SANDBOX, advance, draw, late_blocks, trial
 from .sandbox.saved import save
 from .scenario import parse_scenario
 
@@ -42,6 +42,28 @@ def _load_words(language: str) -> Words:
 WORDS = {language: _load_words(language) for language in LANGUAGES}
 
 
+class Texts:
+    """Long texts that the page has sent once, and names by a number from then on."""
+
+    MOST = 8
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def put_in(self, question: dict[str, Any]) -> None:
+        """Put the texts of `question` into its values, in place of `{"text": number}`."""
+        self._known |= question.pop("texts", {})
+        for number in list(self._known)[: -self.MOST]:
+            del self._known[number]
+        values = question.get("values", {})
+        for name, value in values.items():
+            if isinstance(value, dict):
+                values[name] = self._known[value["text"]]
+
+
+TEXTS = Texts()
+
+
 def handle(text: str, data: Any = None) -> str:
     """Answer one question. Never raises: the worker must outlive a bad one.
 
@@ -54,6 +76,7 @@ def handle(text: str, data: Any = None) -> str:
     """
     try:
         question = json.loads(text)
+        TEXTS.put_in(question)
         if data is not None:
             question["data"] = data.to_bytes() if hasattr(data, "to_bytes") else bytes(data)
         answer = {"result": _answer(question)}
@@ -73,10 +96,14 @@ def _answer(question: Mapping[str, Any]) -> object:
 
 def _render(question: Mapping[str, Any]) -> object:
     figure = DRAWN[question["figure"]]
-    if figure is SANDBOX:
-        drawn = draw(SANDBOX.check(question["values"]), WORDS[question["language"]])
-        return {"parts": drawn.parts, "set": {".selected": {"x": drawn.band}}}
-    return figure.render(figure.check(question["values"]), WORDS[question["language"]])
+    values, words = figure.check(question["values"]), WORDS[question["language"]]
+    if figure is not SANDBOX:
+        return figure.render(values, words)
+    progress = advance(values)
+    if progress is not None:
+        return {"progress": progress}
+    drawn = draw(values, words)
+    return {"parts": drawn.parts, "set": {".selected": {"x": drawn.band}}}
 
 
 def _trace(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,8 +151,12 @@ def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
     return values_of(scenario)
 
 
-def _sandbox_part(question: Mapping[str, Any]) -> str:
-    return part(str(question.get("part")), SANDBOX.check(question["values"]), WORDS[question["language"]])
+def _sandbox_blocks(question: Mapping[str, Any]) -> str:
+    return late_blocks(SANDBOX.check(question["values"]), WORDS[question["language"]])
+
+
+def _try(question: Mapping[str, Any]) -> str:
+    return trial(question.get("finding"), SANDBOX.check(question["values"]), WORDS[question["language"]])
 
 
 def _sandbox_export(question: Mapping[str, Any]) -> dict[str, str]:
@@ -172,7 +203,8 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "edit": _edit,
     "edit-sample": _edit_sample,
     "sandbox-values": _sandbox_values,
-    "sandbox-part": _sandbox_part,
+    "sandbox-blocks": _sandbox_blocks,
+    "try": _try,
     "sandbox-export": _sandbox_export,
     "generate": _generate,
     "sweep-plan": _sweep_plan,

@@ -5,6 +5,7 @@ scenario says.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .cost import COST_MODELS
@@ -40,6 +41,9 @@ class PlainEngine:
         scenario: a configuration that is not refused, and requests.
         max_steps: cut the run before this step.
         scheduler: what decides.
+
+    Attributes:
+        stuck: of a run that stalled, why each request that is left gets nothing any more.
     """
 
     def __init__(
@@ -49,7 +53,7 @@ class PlainEngine:
         self.scheduler = scheduler(scenario.config)
         self.steps: list[StepRecord] = []
         self.outcome = "finished"
-        self.stuck: dict[str, Reason] = {}
+        self.stuck: Mapping[str, Reason] = {}
         self._max_steps = max_steps
         self.step_index = 0
         self.clock_us: int | None = 0 if scenario.in_time else None

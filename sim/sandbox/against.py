@@ -12,27 +12,39 @@ from ..figures.words import Words
 from ..parameter import Value, shown
 from ..parameters import CONFIG
 from ..reasons import Reason
-from .run import Run, config_of, run_under
+from .run import RUNS, Key, Run, config_of, key_of
 
 MOST_SHOWN = 160
 """Characters of a value that are shown."""
 
 
-def baseline_of(values: Mapping[str, Value]) -> Run | None:
-    """The same requests under the configuration of the control `baseline`; `None` when it is empty.
+def baseline_key(values: Mapping[str, Value]) -> Key | None:
+    """What the run of the same requests under the configuration of the control `baseline` depends on, if it is set.
 
     Raises:
-        ConfigError: it is no configuration, or one that vLLM refuses.
+        ConfigError: it is no JSON.
     """
     text = str(values["baseline"]).strip()
     if not text:
         return None
     try:
-        return run_under(values, text)
-    except ConfigError as error:
-        raise ConfigError("baseline", str(error)) from error
+        json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError("baseline", f"{shown(text)} is not allowed, must be a configuration as JSON") from error
+    return key_of(values, text)
+
+
+def baseline_of(values: Mapping[str, Value]) -> Run | None:
+    """That run; `None` where no baseline is set.
+
+    Raises:
+        ConfigError: it is no configuration, or one that vLLM refuses.
+    """
+    key = baseline_key(values)
+    try:
+        return None if key is None else RUNS.get(key)
+    except ConfigError as error:
+        raise ConfigError("baseline", str(error)) from error
 
 
 def config_text(values: Mapping[str, Value]) -> str:

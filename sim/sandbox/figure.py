@@ -5,25 +5,30 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..diagnosis import Finding, diagnose, try_change
+from ..diagnosis.draw import draw_findings, draw_trial
+from ..engine import SLICE_REQUESTS, Progress
 from ..errors import ConfigError
 from ..figures.figure import Figure
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Value, shown
-from .against import baseline_of, buttons, difference
+from .against import baseline_key, baseline_of, buttons, difference
 from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
 from .lanes import EVENTS
 from .moment import moment_of
 from .numbers import numbers
-from .run import Run, run_of
+from .run import KEPT_RUNS, RUNS, Run, key_of, run_of
 from .step import happens, step_panel
 from .timeline import band_place, timeline
 from .window import Window, beside, window_of
 
 NOW = 20_000
 """Requests times steps up to which the blocks are drawn with the step; in larger runs they follow when it settles."""
+FAR = 150_000
+"""Requests to be looked at on the way to a step up to which its blocks are drawn at all: a second in the page."""
 KEPT_TIMELINES = 16
 
 
@@ -45,7 +50,7 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
     """
     run, baseline = run_of(values), baseline_of(values)
     if not run.num_steps:
-        return Drawn([element("div", {"class": "above"}, _outcome(run, words))], 0)
+        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words)], 0)
     step, row = _step(run, values), values["row"]
     assert isinstance(row, int)
     window = window_of(run, step, str(values["columns"]), row, str(values["request"]))
@@ -54,11 +59,27 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
         _near(run, step, str(values["event"]), words),
         _timelines(run, baseline, window, str(values["request"]), words),
         step_panel(run, moment_of(run, step), words),
+        _findings(run, words),
         element("section", {"class": "memory", "data-part": "blocks"}, _blocks(run, step, words)),
         _compare(run, baseline, values, words),
         element("section", {"class": "numbers"}, numbers(run.summary, baseline.summary if baseline else None, words)),
     ]
     return Drawn(parts, band_place(window, step))
+
+
+def advance(values: Mapping[str, Value]) -> Progress | None:
+    """Take what `draw` needs a slice further, for those who show how far it is and may give up.
+
+    Returns:
+        How far it is; `None` when nothing but drawing is left.
+
+    Raises:
+        ConfigError: as for `draw`.
+    """
+    progress = RUNS.advance(key_of(values), SLICE_REQUESTS)
+    if progress is None and (key := baseline_key(values)) is not None:
+        progress = RUNS.advance(key, SLICE_REQUESTS)
+    return progress
 
 
 def render(values: Mapping[str, Value], words: Words) -> str:
@@ -71,17 +92,35 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     return "".join(drawn.parts).replace('class="selected" x="0"', f'class="selected" x="{drawn.band}"')
 
 
-def part(name: str, values: Mapping[str, Value], words: Words) -> str:
-    """A part of the picture that is asked for once the rest is there.
+def late_blocks(values: Mapping[str, Value], words: Words) -> str:
+    """The block map, where it is asked for once the rest is there.
 
     Raises:
-        ConfigError: as for `render`, or no such part.
+        ConfigError: as for `render`.
     """
     run = run_of(values)
-    if name != "blocks":
-        raise ConfigError("part", f"{shown(name)} is not allowed, must be 'blocks'")
     step = _step(run, values)
+    if run.watch.distance(step, run.lanes.running) > FAR:
+        return element("p", {"class": "quiet"}, words.html("sandbox.blocks.far"))
     return block_map(run, run.watch.after(step), step, words)
+
+
+def trial(index: object, values: Mapping[str, Value], words: Words) -> str:
+    """What becomes of the run with the change that a finding proposes.
+
+    Args:
+        index: place of the finding among those of the run.
+        values: of the form.
+        words: in which language.
+
+    Raises:
+        ConfigError: as for `render`, or no such finding.
+    """
+    run = run_of(values)
+    findings = _diagnosed(run)
+    if type(index) is not int or not 0 <= index < len(findings):
+        raise ConfigError("finding", f"{shown(index)} is not allowed, must be one of {len(findings)}")
+    return draw_trial(try_change(run.scenario, run.trace, findings[index]), words)
 
 
 SANDBOX = Figure("sandbox", CONTROLS, first_values(), form, render)
@@ -152,9 +191,22 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
     return element("div", {"class": "timeline-part"}, element("div", data, *drawn), rows)
 
 
+@lru_cache(maxsize=KEPT_RUNS)
+def _diagnosed(run: Run) -> Sequence[Finding]:
+    return diagnose(run.scenario, run.trace, run.lanes, run.summary)
+
+
+@lru_cache(maxsize=KEPT_RUNS)
+def _findings(run: Run, words: Words) -> str:
+    title = element("h3", None, words.html("sandbox.findings"))
+    drawn = draw_findings(_diagnosed(run), words)
+    return element("section", {"class": "findings", "data-part": "findings"}, title, drawn)
+
+
 def _blocks(run: Run, step: int, words: Words) -> str:
     if run.num_steps * len(run.scenario.requests) > NOW:
-        return element("div", {"class": "asked", "data-ask": json.dumps({"do": "sandbox-part", "part": "blocks"})})
+        asked = {"do": "sandbox-blocks", "step": step}
+        return element("div", {"class": "asked", "data-ask": json.dumps(asked), "data-keeps": True})
     return block_map(run, run.watch.after(step), step, words)
 
 

@@ -9,6 +9,7 @@ from ..figures.words import Words
 from ..parameter import Parameter, Value
 from ..parameters import CONFIG, REQUEST, by_name
 from .controls import BASELINE, MAX_STEPS, NAME, REQUEST_LIST, STEP, VIEW, first_values
+from .legend import legend
 from .run import run_of
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -46,7 +47,7 @@ MORE_COLUMNS = ("lora", "abort_step")
 def form(words: Words) -> str:
     """All of it."""
     values = first_values()
-    return _bar(values, words) + _scenario(values, words)
+    return _bar(values, words) + legend(words) + _scenario(values, words)
 
 
 # ---------------------------------------------------------------- what is looked at

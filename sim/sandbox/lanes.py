@@ -62,10 +62,6 @@ class Lane:
             if stretch.last >= first:
                 yield Stretch(max(first, stretch.first), min(last, stretch.last), stretch.activity)
 
-    def touches(self, first: int, last: int) -> bool:
-        """Whether it is there in any of the steps from `first` to `last`."""
-        return bool(self.stretches) and self.stretches[0].first <= last and self.stretches[-1].last >= first
-
     def add(self, first: int, last: int, activity: Activity) -> None:
         """It goes on with `activity` from `first` to `last`."""
         if last < first:
@@ -85,7 +81,8 @@ class Lanes:
 
     `events` gives the steps of each kind of event, in order; `places` the place of each request in the scenario's list,
     `order` its place among the lanes. `stops` is what ended the scans of the running and of the waiting queue, with the
-    step from which on it is so; `skipped` is for each request when and why it was passed over.
+    step from which on it is so; `skipped` is for each request when and why it was passed over. `starts` and `ends` are
+    the first and the last step of each lane, the former in order; who is never there ends with -1.
     """
 
     lanes: Sequence[Lane]
@@ -98,6 +95,8 @@ class Lanes:
     order: Mapping[str, int]
     stops: Sequence[Stop]
     skipped: Mapping[str, Sequence[tuple[int, Reason]]]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
     def happens(self, kind: str, step: int) -> bool:
         """Whether an event of this kind is in `step`."""
@@ -117,7 +116,7 @@ class Lanes:
 
     def between(self, first: int, last: int) -> list[Lane]:
         """Those that are there in any of these steps."""
-        return [lane for lane in self.lanes if lane.touches(first, last)]
+        return [self.lanes[index] for index in range(bisect_right(self.starts, last)) if self.ends[index] >= first]
 
 
 def assemble(
@@ -144,7 +143,17 @@ def assemble(
     places = {lane.spec.id: lane.place for lane in lanes}
     order = {lane.spec.id: index for index, lane in enumerate(in_order)}
     events = {**events, "starvation": sorted(starved)}
-    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped)
+    starts = array("q", _starts(in_order))
+    ends = array("q", (lane.stretches[-1].last if lane.stretches else -1 for lane in in_order))
+    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped, starts, ends)
+
+
+def _starts(lanes: Sequence[Lane]) -> Iterator[int]:
+    """The first step of each lane, in order of arrival; for one that is never there that of the one before."""
+    start = 0
+    for lane in lanes:
+        start = lane.stretches[0].first if lane.stretches else start
+        yield start
 
 
 def walk_lanes(scenario: Scenario, trace: Trace) -> Lanes:

@@ -64,6 +64,11 @@ class PoolWatch:
         self._scenario = scenario
         self._engine = _WatchedEngine(scenario)
 
+    def distance(self, step: int, running: Sequence[int]) -> int:
+        """How many requests must be looked at to come to `step`; `running` has the number of running ones of each."""
+        here = self._engine.step_index
+        return sum(running[here if here <= step + 1 else 0 : step + 1])
+
     def after(self, step: int) -> Pool:
         """The pool right after `schedule()` of `step`, which must be one of the run's."""
         if self._engine.step_index > step + 1:

@@ -1,16 +1,17 @@
 """The run that the sandbox shows: a scenario put together from the form, its trace, and what is read from it."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from ..engine import simulate
+from .. import engine
 from ..errors import ConfigError
 from ..metrics import Summary, summarize
 from ..parameter import Value
 from ..parameters import CONFIG
+from ..residency import FOR_EVER
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from .lanes import Lanes
@@ -68,30 +69,71 @@ def _requests(text: str) -> object:
         raise ConfigError("requests", "too many brackets inside each other") from error
 
 
+Key = tuple[str, str, str]
+"""What a run depends on: the name, the configuration as JSON, the requests as JSON."""
+
+
+class Runs:
+    """The latest runs, so that another look at one costs nothing, and the one that is under way.
+
+    Args:
+        most: how many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Key, Run] = OrderedDict()
+        self._under_way: tuple[Key, Scenario, engine.Run] | None = None
+
+    def advance(self, key: Key, num_requests: int) -> engine.Progress | None:
+        """Take a run further, from the start if it is not the one under way, which is then given up.
+
+        Returns:
+            How far it is; `None` when it is there.
+
+        Raises:
+            ConfigError: no scenario, or one that vLLM refuses.
+        """
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return None
+        if self._under_way is None or self._under_way[0] != key:
+            name, config, requests = key
+            scenario = parse_scenario({"name": name, "config": json.loads(config), "requests": _requests(requests)})
+            self._under_way = key, scenario, engine.Run(scenario)
+        _, scenario, run = self._under_way
+        if not run.advance(num_requests):
+            return run.progress
+        self._under_way = None
+        self._kept[key] = _finished(scenario, run.trace)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return None
+
+    def get(self, key: Key) -> Run:
+        """A run, taken to its end; raises as `advance`."""
+        self.advance(key, FOR_EVER)
+        return self._kept[key]
+
+
+def _finished(scenario: Scenario, trace: Trace) -> Run:
+    if trace.error is not None:
+        raise ConfigError(trace.error.field, trace.error.message.removeprefix("Value error, "))
+    return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))
+
+
+RUNS = Runs(KEPT_RUNS)
+
+
+def key_of(values: Mapping[str, Value], config: str | None = None) -> Key:
+    """What the run of the form depends on; with its requests under another configuration, if one is given as JSON."""
+    return str(values["name"]), json.dumps(config_of(values)) if config is None else config, str(values["requests"])
+
+
 def run_of(values: Mapping[str, Value]) -> Run:
     """The run for the values of the form.
 
     Raises:
         ConfigError: no scenario, or one that vLLM refuses.
     """
-    return run_under(values, json.dumps(config_of(values)))
-
-
-def run_under(values: Mapping[str, Value], config: str) -> Run:
-    """The run of the form's requests under another configuration, as JSON.
-
-    The latest few runs are kept, so that another look at one costs nothing.
-
-    Raises:
-        ConfigError: no scenario, or one that vLLM refuses.
-    """
-    return _run(str(values["name"]), config, str(values["requests"]))
-
-
-@lru_cache(maxsize=KEPT_RUNS)
-def _run(name: str, config: str, requests: str) -> Run:
-    scenario = parse_scenario({"name": name, "config": json.loads(config), "requests": _requests(requests)})
-    trace = simulate(scenario)
-    if trace.error is not None:
-        raise ConfigError(trace.error.field, trace.error.message.removeprefix("Value error, "))
-    return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))
+    return RUNS.get(key_of(values))

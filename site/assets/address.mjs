@@ -14,14 +14,18 @@ export function keepAddress(figures) {
   const asked = new Map(figures.map((figure) => [figure, readValues(figure.form)])); // what the query string has set
   for (const link of document.querySelectorAll("a[data-keep-address]")) {
     const keep = () => {
-      link.search = searchOf(asked);
-      link.hash = placeOf() || location.hash;
+      const isKept = hasAddress(figures);
+      link.search = isKept ? location.search : searchOf(asked);
+      link.hash = isKept ? location.hash : placeOf() || location.hash;
     };
     for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, keep);
     addEventListener("hashchange", keep);
     keep();
   }
 }
+
+/** Whether the page's address already is that of the state of its figure. */
+export const hasAddress = (figures) => figures.some((figure) => figure.hasAttribute("data-keeps-address"));
 
 /** The query string as it is, and after it each control that was changed since, with its figure's name. */
 function searchOf(asked) {

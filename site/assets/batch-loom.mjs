@@ -41,6 +41,7 @@ export class BatchLoom extends HTMLElement {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     root.addEventListener("click", (event) => press(event.target.closest("button"), this.form, this.#player));
     root.addEventListener("keydown", (event) => pressKey(event, root));
+    root.querySelector("[data-cancel]")?.addEventListener("click", () => this.#cancel());
     new Selection(this, this.#result);
     const watch = (entries) => this.#moved(entries.at(-1).isIntersecting);
     new IntersectionObserver(watch, { rootMargin: NEAR }).observe(this);
@@ -51,8 +52,10 @@ export class BatchLoom extends HTMLElement {
   /** From now on `call(message)` answers. Edits made before are answered now. */
   connect(call) {
     this.#engine = call;
-    if (this.#isShown()) this.#setState("current");
-    else this.#update();
+    if (this.#isShown()) {
+      this.#setState("current");
+      this.#askSoon();
+    } else this.#update();
   }
 
   /** The engine is gone: the controls go back to what the picture shows, and rest. */
@@ -124,6 +127,10 @@ export class BatchLoom extends HTMLElement {
     this.#problem.tell(null);
     this.#setState("current");
     this.#speakSoon();
+    this.#askSoon();
+  }
+
+  #askSoon() {
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.#askLater(), REST);
   }
@@ -132,13 +139,14 @@ export class BatchLoom extends HTMLElement {
   async #askLater() {
     const shown = this.#shown;
     const isStill = () => this.#engine && this.isCurrent && this.#shown === shown;
-    for (const place of this.#result.querySelectorAll("[data-ask]")) {
+    for (const place of this.#result.querySelectorAll("[data-ask]:not([data-answered])")) {
       if (!isStill()) return;
       const { language } = document.documentElement.dataset;
       const message = { ...JSON.parse(place.dataset.ask), language, values: shown };
-      const picture = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
+      const html = await this.#engine(message).catch((error) => error instanceof Refused ? "" : null);
       if (!isStill() || html === null) return;
       place.removeAttribute("aria-busy");
+      place.dataset.answered = "";
       place.innerHTML = html;
     }
   }
@@ -172,10 +180,15 @@ export class BatchLoom extends HTMLElement {
   async #ask(values) {
     const { language } = document.documentElement.dataset;
     try {
-      const picture = await this.#engine({ do: "render", figure: this.getAttribute("figure"), language, values });
-      if (!this.#engine) return null;
+      const message = { do: "render", figure: this.getAttribute("figure"), language, values };
+      let picture = await this.#engine(message);
+      while (picture.progress && this.#engine && this.#isAt(values)) {
+        this.#tellProgress(picture.progress);
+        picture = await this.#engine(message);
+      }
+      this.#tellProgress(null);
+      if (!this.#engine || picture.progress) return null;
       this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
-      for (const place of this.#result.querySelectorAll("[data-ask]")) place.setAttribute("aria-busy", "true");
       this.#shown = this.#limit(values);
       this.#tellOutputs();
       this.dispatchEvent(new Event("drawn"));
@@ -185,6 +198,20 @@ export class BatchLoom extends HTMLElement {
       this.#engine = null; // it died; the page will tell
       return null;
     }
+  }
+
+  /** How far a long run is, `[done, all]`; `null` when there is none. */
+  #tellProgress(progress) {
+    const place = this.shadowRoot.querySelector('[data-part="progress"]');
+    if (!place) return;
+    place.hidden = progress === null;
+    if (progress) place.querySelector("progress").value = progress[0] / progress[1];
+  }
+
+  /** Gives up what is asked: the controls go back to what the picture shows. */
+  #cancel() {
+    writeValues(this.form, this.#shown);
+    this.form.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   /** Ends sliders where the picture says. Gives what `values` are then: a picture is drawn for the nearest that there is. */
@@ -206,7 +233,11 @@ export class BatchLoom extends HTMLElement {
   }
 }
 
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+/** Whether two objects have the same keys with the same plain values. */
+const same = (a, b) => {
+  const names = Object.keys(a ?? {});
+  return Boolean(a && b) && names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+};
 
 /** For browsers that do not know declarative shadow roots. */
 function adoptTemplate(element) {

@@ -71,7 +71,7 @@ function choicesOf([control, ...others]) {
 export function parseValue(group, text) {
   const [control] = group;
   if (isNumber(control)) {
-    if (text === "" && !control.required) return null;
+    if (text === "" && control.type === "number" && !control.required) return null;
     if (!(control.step === "any" ? /^\d?\.?\d{1,15}$/ : /^-?\d{1,15}$/).test(text)) return undefined;
     const max = control.dataset.max ?? control.max;
     const tooSmall = control.min !== "" && Number(text) < Number(control.min);

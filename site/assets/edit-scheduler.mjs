@@ -3,7 +3,7 @@
 
 import { openEditor } from "./edit-code.mjs";
 import { fill, say } from "./edit-fill.mjs";
-import { unpack } from "./pack.mjs";
+import { unpack } from "./sandbox-pack.mjs";
 import { Failed, Runner, Stopped } from "./edit-runner.mjs";
 
 const SOURCE = new URL("scheduler.py", import.meta.url);

@@ -1,6 +1,6 @@
 // The button that gives the code of a frame with one figure, as the reader has set it.
 
-import { changedValues } from "./address.mjs";
+import { changedValues, hasAddress } from "./address.mjs";
 
 const FOOTER = 96; // pixels of an embed below its figure
 
@@ -28,7 +28,8 @@ export function offerEmbeds(figures) {
 /** An iframe without style and script: it works wherever iframes are allowed. */
 function embedCode(figure, path) {
   const address = new URL(path, location.href);
-  address.search = new URLSearchParams(changedValues(figure));
+  if (hasAddress([figure])) Object.assign(address, { search: location.search, hash: location.hash });
+  else address.search = new URLSearchParams(changedValues(figure));
   const frame = document.createElement("iframe");
   const attributes = {
     src: address.href,

@@ -12,6 +12,33 @@ export class Refused extends Error {
   }
 }
 
+const LONG = 20_000; // characters
+
+/** Long texts among the values of messages cross once, and go by a number from then on. */
+class Texts {
+  #known = []; // the latest, as [number, text]
+  #next = 0;
+
+  /** `message` with numbers for its long texts, and with those texts that Python has not had yet. */
+  shorten(message) {
+    if (!message.values) return message;
+    const texts = {};
+    const values = Object.entries(message.values).map(([name, value]) =>
+      [name, typeof value === "string" && value.length > LONG ? { text: this.#number(value, texts) } : value]);
+    return { ...message, values: Object.fromEntries(values), texts };
+  }
+
+  #number(text, texts) {
+    let known = this.#known.find((each) => each[1] === text);
+    if (!known) {
+      known = [String(this.#next++), text];
+      this.#known = [...this.#known.slice(-3), known];
+      texts[known[0]] = text;
+    }
+    return known[0];
+  }
+}
+
 let engine = null; // the page has one
 let latest = null;
 let listener = () => {};
@@ -59,8 +86,9 @@ function caller(handle, died, die) {
       // Python answers bad questions in words: a call that throws has lost its interpreter.
       handle(text).then(resolve, (error) => { die(error); reject(error); }).finally(() => open.delete(reject));
     });
+  const texts = new Texts();
   return async (message) => {
-    const { error, field, result } = JSON.parse(await send(JSON.stringify(message)));
+    const { error, field, result } = JSON.parse(await send(JSON.stringify(texts.shorten(message))));
     if (error !== undefined) throw new Refused(error, field);
     return result;
   };

@@ -16,7 +16,7 @@ export function exportRuns(figure) {
     try {
       const { call } = await startEngine();
       const { language } = document.documentElement.dataset;
-      const address = (await addressOf(figure)).href;
+      const { address: { href: address } } = await addressOf(figure);
       const asked = format === "png" ? "svg" : format;
       const message = { do: "sandbox-export", format: asked, values: readValues(figure.form), address, language };
       const { name, type, text } = await call(message);

@@ -3,7 +3,7 @@
 import { readValues } from "./controls.mjs";
 import { setControls } from "./buttons.mjs";
 import { startEngine } from "./engine.mjs";
-import { pack } from "./pack.mjs";
+import { pack } from "./sandbox-pack.mjs";
 import { scenarioOf, takeScenario } from "./sandbox-scenario.mjs";
 
 const PAUSE = 300;

@@ -2,10 +2,11 @@
 
 import { changedValues } from "./address.mjs";
 import { writeValues } from "./controls.mjs";
-import { pack, unpack } from "./pack.mjs";
+import { pack, unpack } from "./sandbox-pack.mjs";
 import { word } from "./words.mjs";
 
 const LONG = 1500; // characters of a query that servers and messengers still take
+const MOST = 100_000; // characters behind the #; what is longer is a file, not a link
 const PAUSE = 300;
 const MARK = "#z=";
 
@@ -14,9 +15,9 @@ export function shareState(figure) {
   let timer = 0;
   const keep = async () => {
     clearTimeout(timer);
-    const address = await addressOf(figure);
+    const { address, isWhole } = await addressOf(figure);
     history.replaceState(history.state, "", address);
-    return address;
+    return { address, isWhole };
   };
   takeState(figure).finally(() => {
     const later = () => {
@@ -25,28 +26,27 @@ export function shareState(figure) {
     };
     figure.form.addEventListener("input", later);
   });
-  figure.shadowRoot.querySelector("[data-copy-link]")?.addEventListener("click", async ({ currentTarget }) => {
-    const told = currentTarget.nextElementSibling;
-    const address = await keep();
-    try {
-      await navigator.clipboard.writeText(address.href);
-      told.hidden = false;
-      figure.say(told.textContent);
-    } catch {
-      told.hidden = true; // the address bar has it
+  figure.shadowRoot.querySelector("[data-copy-link]")?.addEventListener("click", async () => {
+    const { address, isWhole } = await keep();
+    for (const told of figure.shadowRoot.querySelectorAll("[data-link]")) {
+      told.hidden = (told.dataset.link === "whole") !== isWhole;
+      if (!told.hidden) figure.say(told.textContent);
     }
+    if (isWhole) await navigator.clipboard?.writeText(address.href).catch(() => {}); // the address bar has it too
   });
 }
 
-/** The address of this page in its present state. */
+/** The address of this page in its present state, and whether the state is all in it. */
 export async function addressOf(figure) {
   const address = new URL(location.href);
   const query = new URLSearchParams(changedValues(figure));
   const kept = [...new URLSearchParams(location.search)].filter(([name]) => ["theme", "hide", "lock"].includes(name));
   const isLong = query.toString().length > LONG;
+  const packed = isLong ? await pack(query.toString()) : "";
   address.search = new URLSearchParams(isLong ? kept : [...kept, ...query]);
-  address.hash = isLong ? MARK + (await pack(query.toString())) : "";
-  return address;
+  const isWhole = packed.length <= MOST;
+  address.hash = isLong && isWhole ? MARK + packed : "";
+  return { address, isWhole };
 }
 
 async function takeState(figure) {

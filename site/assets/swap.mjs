@@ -18,6 +18,7 @@ export function swapParts(result, { parts, set }, before) {
       if (html === before[index]) continue;
       const old = result.children[index];
       keeping(old, () => { old.outerHTML = html; }, () => result.children[index]);
+      carryOver(old, result.children[index]);
     }
   }
   for (const [selector, attributes] of Object.entries(set)) {
@@ -26,6 +27,14 @@ export function swapParts(result, { parts, set }, before) {
     }
   }
   return parts;
+}
+
+/** What is asked for later stands as it was until it comes, where the picture says so: nothing jumps meanwhile. */
+function carryOver(old, now) {
+  const [was, place] = [old, now].map((part) => part.querySelector("[data-keeps]"));
+  if (!was || !place) return;
+  place.replaceChildren(...was.childNodes);
+  place.setAttribute("aria-busy", "true");
 }
 
 /** Calls `change`, and carries over what the reader did in `old` to what `find` gives afterwards. */

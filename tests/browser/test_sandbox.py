@@ -4,11 +4,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from sim.engine import simulate
 from sim.sandbox.controls import FIRST_CONFIG, REQUESTS
@@ -19,9 +19,30 @@ WaitReady = Callable[..., Page]
 FIRST = {"name": "sandbox", "config": FIRST_CONFIG, "requests": list(REQUESTS)}
 
 
+@pytest.fixture(scope="module")
+def live(browser: Browser, site_url: str) -> Iterator[Page]:
+    """A sandbox whose engine is ready, shared by the tests of this file."""
+    errors: list[str] = []
+    with browser.new_page(viewport={"width": 1440, "height": 900}) as page:
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{site_url}/en/sandbox/")
+        expect(page.locator("html")).to_have_attribute("data-engine", "ready", timeout=60_000)
+        yield page
+    assert errors == []
+
+
 @pytest.fixture
-def sandbox(page: Page, wait_ready: WaitReady) -> Locator:
-    """The sandbox as it starts, live."""
+def sandbox(live: Page) -> Locator:
+    """The shared sandbox, reset."""
+    live.mouse.move(0, 0)
+    figure = live.locator('batch-loom[figure="sandbox"]')
+    figure.locator("[data-reset]").click()
+    return current(live)
+
+
+@pytest.fixture
+def fresh(page: Page, wait_ready: WaitReady) -> Locator:
+    """A sandbox of its own, for tests that leave its page or look at how it starts."""
     page.goto("en/sandbox/")
     return current(wait_ready(page))
 
@@ -121,7 +142,11 @@ def test_text_and_form_stay_in_step(sandbox: Locator):
     assert json.loads(text.input_value()) == FIRST
     control(sandbox, "max_num_seqs").fill("3")
     expect(text).to_have_value(re.compile('"max_num_seqs": 3'))
-    other = {"name": "mine", "config": {"max_num_batched_tokens": 256, "policy": "priority"}, "requests": REQUESTS[:2]}
+    other = {
+        "name": "mine",
+        "config": {"max_num_batched_tokens": 256, "policy": "priority"},
+        "requests": list(REQUESTS[:2]),
+    }
     text.fill(json.dumps(other))
     expect(control(sandbox, "policy")).to_have_value("priority")
     expect(control(sandbox, "max_num_seqs")).to_have_value("128")
@@ -149,31 +174,33 @@ def test_a_bad_text_is_told_and_nothing_is_lost(sandbox: Locator, typed: str, to
     assert drawn(sandbox) == before
 
 
-def test_undo_and_redo(sandbox: Locator):
-    undo, redo = sandbox.locator('[data-history="-1"]'), sandbox.locator('[data-history="1"]')
+def test_undo_and_redo(fresh: Locator):
+    undo, redo = fresh.locator('[data-history="-1"]'), fresh.locator('[data-history="1"]')
     expect(undo).to_be_disabled()
-    field = control(sandbox, "max_num_seqs")
+    field = control(fresh, "max_num_seqs")
     field.fill("2")
     expect(undo).to_be_enabled()
-    sandbox.locator("[data-rows] tr").nth(0).locator('[data-act="remove"]').click()
+    fresh.locator("[data-rows] tr").nth(0).locator('[data-act="remove"]').click()
     undo.click()
-    expect(sandbox.locator("[data-rows] tr")).to_have_count(6)
+    expect(fresh.locator("[data-rows] tr")).to_have_count(6)
     expect(field).to_have_value("2")
     undo.click()
     expect(field).to_have_value("4")
     expect(undo).to_be_disabled()
     redo.click()
     redo.click()
-    expect(sandbox.locator("[data-rows] tr")).to_have_count(5)
+    expect(fresh.locator("[data-rows] tr")).to_have_count(5)
     expect(redo).to_be_disabled()
-    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(fresh).to_have_attribute("data-state", "current")
 
 
 # --- the timeline and the step
 
 
 def test_the_pointer_scrubs(sandbox: Locator):
-    box = sandbox.locator("svg[data-scrub]").bounding_box()
+    timeline = sandbox.locator("svg[data-scrub]")
+    timeline.scroll_into_view_if_needed()
+    box = timeline.bounding_box()
     assert box
     mouse, cell = sandbox.page.mouse, box["width"] / 24
     mouse.move(box["x"] + 2.5 * cell, box["y"] + 100)
@@ -360,3 +387,101 @@ def test_the_query_is_short(sandbox: Locator):
     control(sandbox, "max_num_seqs").fill("3")
     expect(sandbox.page).to_have_url(re.compile("max_num_seqs=3"))
     assert parse_qs(urlsplit(sandbox.page.url).query) == {"max_num_seqs": ["3"]}
+
+
+# --- what is wrong
+
+
+def test_a_finding_is_tried_at_once_and_taken_over(sandbox: Locator):
+    finding = sandbox.locator("[data-finding]").first
+    expect(finding.locator(".trial .outcome")).to_be_visible()
+    change = json.loads(finding.locator(".take").get_attribute("data-set") or "")
+    finding.locator(".jump").first.click()
+    expect(control(sandbox, "step")).to_have_value("5")
+    expect(finding.locator(".trial .outcome")).to_be_visible()
+    finding.locator(".take").click()
+    for name, value in change.items():
+        expect(control(sandbox, name)).to_have_value(str(value))
+
+
+def test_a_stalled_run_says_what_can_never_fit(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/?scenario=never-fits")
+    figure = current(wait_ready(page))
+    expect(figure.locator("[data-outcome]")).to_have_attribute("data-outcome", "stalled")
+    expect(figure.locator('[data-finding="never_fits"]')).to_be_visible()
+
+
+def test_a_healthy_run_says_what_was_looked_for(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/?scenario=six-steps")
+    figure = current(wait_ready(page))
+    expect(figure.locator(".healthy")).to_be_visible()
+    expect(figure.locator("[data-finding]")).to_have_count(0)
+
+
+# --- long runs, links, generated requests
+
+
+def test_a_long_run_shows_its_progress_and_can_be_cancelled(sandbox: Locator):
+    before = drawn(sandbox)
+    open_group(sandbox, "json")
+    requests = [{"id": f"r{n}", "prompt_tokens": 16, "output_tokens": 4000} for n in range(400)]
+    config = {"max_num_seqs": 128, "enable_prefix_caching": True, "num_gpu_blocks": 100000}
+    text = sandbox.locator("[data-scenario-text]")
+    text.evaluate("(text, value) => { text.value = value; }", json.dumps({"config": config, "requests": requests}))
+    text.press("End")
+    text.press("Space")
+    progress = sandbox.locator('[data-part="progress"]')
+    expect(progress).to_be_visible()
+    expect(sandbox).to_have_attribute("data-state", "busy")
+    progress.get_by_role("button").click()
+    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(progress).to_be_hidden()
+    expect(control(sandbox, "max_num_seqs")).to_have_value("4")
+    assert drawn(sandbox) == before
+
+
+def test_a_broken_link_is_told(page: Page, wait_ready: WaitReady):
+    page.goto("en/sandbox/#z=broken")
+    figure = current(wait_ready(page))
+    expect(page.locator("[data-notices]")).to_contain_text("The link is broken")
+    assert drawn(figure) == planned(FIRST)
+
+
+def test_the_language_link_keeps_the_state(fresh: Locator):
+    control(fresh, "max_num_seqs").fill("3")
+    page = fresh.page
+    expect(page).to_have_url(re.compile("max_num_seqs=3"))
+    page.get_by_role("link", name="中文").click()
+    expect(page).to_have_url(re.compile(r"/zh/sandbox/\?max_num_seqs=3"))
+    expect(control(page.locator("batch-loom"), "max_num_seqs")).to_have_value("3")
+
+
+def test_requests_are_generated(sandbox: Locator):
+    page = sandbox.page
+    page.locator("#generate-count").fill("12")
+    page.locator("#generate-prompt_tokens").fill("20")
+    page.locator("#generate-prompt_max_tokens").fill("60")
+    page.get_by_role("button", name="Generate", exact=True).click()
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(12)
+    page.locator("#generate-prompt_max_tokens").fill("10")
+    page.get_by_role("button", name="Generate", exact=True).click()
+    expect(page.locator("[data-generate] [data-told]")).to_contain_text("prompt_max_tokens")
+
+
+def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
+    panel = sandbox.page.locator("sweep-panel")
+    panel.locator("fieldset").nth(0).locator("input").fill("8,16")
+    panel.locator("fieldset").nth(1).locator("select").select_option("")
+    panel.locator("[name=run]").click()
+    points = panel.locator('g.point[role="button"]')
+    expect(points).to_have_count(2)
+    points.first.click()
+    expect(control(sandbox, "max_num_batched_tokens")).to_have_value(re.compile("^(8|16)$"))
+    expect(sandbox).to_have_attribute("data-state", "current")
+
+
+def test_the_editor_takes_the_scenario(fresh: Locator):
+    control(fresh, "max_num_seqs").fill("3")
+    page = fresh.page
+    page.get_by_role("link", name="Edit the scheduler").first.click()
+    expect(page.locator("#edit-scenario")).to_have_value(re.compile('"max_num_seqs": 3'))

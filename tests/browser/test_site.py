@@ -87,7 +87,9 @@ def test_page_for_what_is_not_there_needs_nothing_else(site_dir: Path) -> None:
     assert "There is no such page" in page
 
 
-@pytest.mark.parametrize("path", ["index.html", "en/index.html", "zh/index.html", "en/embed/six-steps/index.html"])
+@pytest.mark.parametrize(
+    "path", ["index.html", "en/index.html", "zh/index.html", "en/embed/six-steps/index.html", "zh/sandbox/index.html"]
+)
 def test_weight_before_interaction(site_dir: Path, path: str) -> None:
     page = site_dir / path
     text = page.read_text("utf-8")

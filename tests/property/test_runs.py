@@ -25,10 +25,10 @@ few = settings(
 
 
 def digest(scenario, driver="auto"):
-    return written(simulate(scenario, max_steps=MAX_STEPS, driver=driver))
+    return digest_of(simulate(scenario, max_steps=MAX_STEPS, driver=driver))
 
 
-def written(trace):
+def digest_of(trace):
     return json.dumps([trace.to_json(explain=True), trace.stuck])
 
 
@@ -90,7 +90,7 @@ def test_slices_of_any_size_make_the_whole_run(driver, in_time):
             if run.advance(size):
                 break
             progress.append(run.progress)
-        assert written(run.trace) == digest(scenario, driver)
+        assert digest_of(run.trace) == digest(scenario, driver)
         assert progress == sorted(progress)
         assert run.progress == (len(scenario.requests), len(scenario.requests))
 

@@ -165,4 +165,7 @@ def test_through_the_page():
         "result": [{"id": f"r{i}", "arrival_step": 0, "prompt_tokens": 10, "output_tokens": 5} for i in range(2)]
     }
     assert len(ask()["result"]) == 40
-    assert ask(values=[]) == {"error": "values: [] is not allowed, must be an object of parameters"}
+    assert ask(values=[]) == {
+        "error": "values: [] is not allowed, must be an object of parameters",
+        "field": "values",
+    }
