@@ -139,6 +139,7 @@ def test_a_bad_cell_is_marked(sandbox: Locator):
 def test_text_and_form_stay_in_step(sandbox: Locator):
     open_group(sandbox, "json")
     text = sandbox.locator("[data-scenario-text]")
+    expect(text).to_have_value(re.compile("requests"))
     assert json.loads(text.input_value()) == FIRST
     control(sandbox, "max_num_seqs").fill("3")
     expect(text).to_have_value(re.compile('"max_num_seqs": 3'))

@@ -91,7 +91,7 @@ def test_every_reason_has_its_line():
 def test_what_a_preemption_cost():
     run = run_of(values())
     assert moment_of(run, 4).losses() == [Loss("D", 13, 7, 12)]
-    assert moment_of(run, 11).losses() == [Loss("D", 21, 14, 20), Loss("E", 12, 14, 12)]
+    assert moment_of(run, 11).losses() == [Loss("D", 21, 14, 20), Loss("E", 12, 14, 8)]
     assert moment_of(run, 5).losses() == []
     assert [moment_of(run, 4).before(request) for request in "ABCDEF"] == [13, 24, 13, 13, 0, 0]
 
