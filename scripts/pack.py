@@ -1,4 +1,4 @@
-"""Packs the simulator for the browser: the modules that the page needs, the words of its figures, profiles, recordings."""
+"""Packs the simulator for the browser: modules that the page needs, words of its figures, profiles, recordings."""
 
 import ast
 import json

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -188,9 +189,7 @@ def test_a_run_goes_on_slice_by_slice_and_is_given_up_for_another():
     assert progress is not None
     assert progress.num_requests == 6
     assert runs.advance(other, 10_000) is None
-    assert runs.get(one).trace == runs.get(other).trace.__class__(
-        **{field: getattr(runs.get(other).trace, field) for field in runs.get(other).trace.__slots__} | {"name": "one"}
-    )
+    assert runs.get(one).trace == replace(runs.get(other).trace, name="one")
     assert runs.advance(one, 1) is None
 
 
