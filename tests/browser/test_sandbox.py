@@ -377,6 +377,21 @@ def test_an_imported_command_becomes_the_scenario(sandbox: Locator):
     expect(control(sandbox, "max_num_batched_tokens")).to_have_value("12")
 
 
+def test_a_file_dropped_anywhere_is_imported(sandbox: Locator):
+    page = sandbox.page
+    transfer = page.evaluate_handle(
+        """(text) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([text], "scenario.json"));
+            return transfer;
+        }""",
+        json.dumps(FIRST | {"name": "dropped", "requests": list(REQUESTS[:3])}),
+    )
+    sandbox.locator("#sandbox-timeline").dispatch_event("drop", {"dataTransfer": transfer})
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(3, timeout=60_000)
+    expect(sandbox).to_have_attribute("data-state", "current")
+
+
 def test_the_embed_is_live_on_first_use(page: Page, wait_ready: WaitReady):
     page.goto("zh/embed/sandbox/?max_num_batched_tokens=8")
     figure = current(wait_ready(page))
