@@ -18,7 +18,7 @@ export function searchGallery(root) {
     opened.replaceChildren(...[...children].filter((part) => !part.matches(".preset-topic, .preset-buttons")));
     opened.querySelector("[id]")?.removeAttribute("id");
     opened.hidden = false;
-    told = form.elements.requests.value;
+    told = JSON.parse(button.dataset.set).requests;
   };
   form.addEventListener("input", () => { opened.hidden ||= form.elements.requests.value !== told; });
   const filter = () => {
