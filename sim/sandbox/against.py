@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..compare import DECISIONS, Difference, first_difference
+from ..engine import Progress
 from ..errors import ConfigError
 from ..figures.html import element, escape
 from ..figures.reason_words import why_nothing
@@ -12,39 +13,39 @@ from ..figures.words import Words
 from ..parameter import Value, shown
 from ..parameters import CONFIG
 from ..reasons import Reason
-from .run import RUNS, Key, Run, config_of, key_of
+from ..residency import FOR_EVER
+from .run import RUNS, Run, config_of, key_of
 
 MOST_SHOWN = 160
 """Characters of a value that are shown."""
 
 
-def baseline_key(values: Mapping[str, Value]) -> Key | None:
-    """What the run of the same requests under the configuration of the control `baseline` depends on, if it is set.
+def advance_baseline(values: Mapping[str, Value], num_requests: int) -> Progress | None:
+    """Take the run of the same requests under the configuration of the control `baseline` further, if one is set.
+
+    Returns:
+        How far it is; `None` when it is there, or none is wanted.
 
     Raises:
-        ConfigError: it is no JSON.
+        ConfigError: it is no configuration, or one that vLLM refuses.
     """
     text = str(values["baseline"]).strip()
     if not text:
         return None
     try:
         json.loads(text)
+        return RUNS.advance(key_of(values, text), num_requests)
+    except ConfigError as error:
+        raise ConfigError("baseline", str(error)) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError("baseline", f"{shown(text)} is not allowed, must be a configuration as JSON") from error
-    return key_of(values, text)
 
 
 def baseline_of(values: Mapping[str, Value]) -> Run | None:
-    """That run; `None` where no baseline is set.
-
-    Raises:
-        ConfigError: it is no configuration, or one that vLLM refuses.
-    """
-    key = baseline_key(values)
-    try:
-        return None if key is None else RUNS.get(key)
-    except ConfigError as error:
-        raise ConfigError("baseline", str(error)) from error
+    """That run, taken to its end; `None` where no baseline is set. Raises as `advance_baseline`."""
+    advance_baseline(values, FOR_EVER)
+    text = str(values["baseline"]).strip()
+    return RUNS.get(key_of(values, text)) if text else None
 
 
 def config_text(values: Mapping[str, Value]) -> str:

@@ -13,7 +13,7 @@ from ..figures.figure import Figure
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Value, shown
-from .against import baseline_key, baseline_of, buttons, difference
+from .against import advance_baseline, baseline_of, buttons, difference
 from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
@@ -29,6 +29,8 @@ NOW = 20_000
 """Requests times steps up to which the blocks are drawn with the step; in larger runs they follow when it settles."""
 FAR = 150_000
 """Requests to be looked at on the way to a step up to which its blocks are drawn at all: a second in the page."""
+LONG = 500_000
+"""Requests looked at in a run of which changes are still tried by themselves."""
 KEPT_TIMELINES = 16
 
 
@@ -76,10 +78,7 @@ def advance(values: Mapping[str, Value]) -> Progress | None:
     Raises:
         ConfigError: as for `draw`.
     """
-    progress = RUNS.advance(key_of(values), SLICE_REQUESTS)
-    if progress is None and (key := baseline_key(values)) is not None:
-        progress = RUNS.advance(key, SLICE_REQUESTS)
-    return progress
+    return RUNS.advance(key_of(values), SLICE_REQUESTS) or advance_baseline(values, SLICE_REQUESTS)
 
 
 def render(values: Mapping[str, Value], words: Words) -> str:
@@ -120,6 +119,8 @@ def trial(index: object, values: Mapping[str, Value], words: Words) -> str:
     findings = _diagnosed(run)
     if type(index) is not int or not 0 <= index < len(findings):
         raise ConfigError("finding", f"{shown(index)} is not allowed, must be one of {len(findings)}")
+    if sum(run.lanes.running) > LONG:
+        return element("p", {"class": "quiet"}, words.html("sandbox.long"))
     return draw_trial(try_change(run.scenario, run.trace, findings[index]), words)
 
 

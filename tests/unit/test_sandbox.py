@@ -16,7 +16,7 @@ from sim.figures.words import Words
 from sim.page import Texts, handle
 from sim.parameters import CONFIG
 from sim.sandbox.controls import CONTROLS, FIRST_CONFIG, REQUESTS, first_values, list_text, values_of
-from sim.sandbox.figure import SANDBOX, draw
+from sim.sandbox.figure import SANDBOX, advance, draw
 from sim.sandbox.form import GROUPS
 from sim.sandbox.moment import Loss, moment_of
 from sim.sandbox.pool import Block, PoolWatch
@@ -70,8 +70,9 @@ def test_the_form_describes_a_scenario_and_back():
     ],
 )
 def test_bad_values_name_their_field(changes, told):
-    with pytest.raises(ConfigError, match=re.escape(told)):
-        draw(values(**changes), WORDS)
+    for ask in (lambda asked: draw(asked, WORDS), advance):
+        with pytest.raises(ConfigError, match=re.escape(told)):
+            ask(values(**changes))
 
 
 # --- what is read from a run
