@@ -6,13 +6,11 @@ The site works from any host and under any path: all addresses in it are relativ
 """
 
 import argparse
-import ast
 import json
 import re
 import shutil
 import sys
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -23,8 +21,9 @@ from markupsafe import Markup
 
 from scripts.editor import EDITED_SCENARIO, EditorError, copy, write_editor
 from scripts.glossary import GlossaryError, Marker, Term, check_glossaries, read_glossary
+from scripts.pack import pack_simulator
 from scripts.presets import PresetError, read_presets
-from scripts.recordings import PACKED, RecordingError, pack_recordings, record_site, run_anew
+from scripts.recordings import RecordingError, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
 from scripts.versions import FOLDERS, version_folders
 from sim import VLLM_VERSION, __version__
@@ -259,53 +258,6 @@ def read_releases() -> list[tuple[str, str, str]]:
 def _data_address(path: Path) -> str:
     """A file as an address that holds all of it."""
     return "data:image/svg+xml," + quote(path.read_text("utf-8"))
-
-
-# ---------------------------------------------------------------- the simulator for the browser
-
-
-def browser_modules() -> list[Path]:
-    """The files of `sim` that the page needs: `sim/page.py` and all that it imports, also inside functions."""
-    found: set[Path] = set()
-    todo = [ROOT / "sim" / "page.py"]
-    while todo:
-        path = todo.pop()
-        if path in found:
-            continue
-        found.add(path)
-        todo += _imports(path)
-        todo += [package / "__init__.py" for package in path.parents if package.is_relative_to(ROOT / "sim")]
-    return sorted(found)
-
-
-def _imports(path: Path) -> Iterator[Path]:
-    """Files of `sim` that a module names in its imports."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        base = path.parents[node.level - 1] if node.level else ROOT
-        base = base.joinpath(*(node.module or "").split("."))
-        for candidate in (base, *(base / alias.name for alias in node.names)):
-            for file in (candidate.with_suffix(".py"), candidate / "__init__.py"):
-                if file.is_relative_to(ROOT / "sim") and file.is_file():
-                    yield file
-
-
-def pack_simulator(target: Path, catalogs: Catalogs) -> None:
-    """Write `sim.zip`, the same bytes for the same sources."""
-    files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in browser_modules()}
-    for language, messages in catalogs.items():
-        text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        files[f"sim/figures/catalog_{language}.json"] = text.encode()
-    for path in sorted((ROOT / "sim" / "profiles").glob("*.json")):
-        files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
-    files[f"sim/figures/{PACKED}"] = pack_recordings(SITE / "recordings")
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, date_time=(2020, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name])
 
 
 # ---------------------------------------------------------------- Python for the browser

@@ -55,10 +55,10 @@ class Texts:
         self._known |= question.pop("texts", {})
         for number in list(self._known)[: -self.MOST]:
             del self._known[number]
-        values = question.get("values", {})
-        for name, value in values.items():
-            if isinstance(value, dict):
-                values[name] = self._known[value["text"]]
+        values = question.get("values")
+        if isinstance(values, dict):
+            given = {name: value for name, value in values.items() if isinstance(value, dict) and "text" in value}
+            values |= {name: self._known[value["text"]] for name, value in given.items()}
 
 
 TEXTS = Texts()

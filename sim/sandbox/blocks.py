@@ -8,8 +8,10 @@ from ..figures.words import Words
 from .pool import Block, Pool
 from .run import Run
 
-MOST = 400
-"""Blocks that are drawn: those that are held first, then the free ones in the order in which they would be taken."""
+WHOLE = 132
+"""Blocks of a pool that is drawn whole. Of a larger one:"""
+HELD, FREE = 400, 44
+"""so many that are held, and so many that are free, in the order in which they would be taken."""
 SIDE, GAP = 24, 4
 """Side of a block and room between two, in pixels."""
 PER_ROW = 22
@@ -26,8 +28,9 @@ def block_map(run: Run, pool: Pool, step: int, words: Words) -> str:
     alt = words("sandbox.blocks.alt", step=step, held=sum(block.ref_cnt > 0 for block in pool.blocks))
     data = {"viewBox": f"-2 -2 {box[0] + 4} {box[1] + 4}", "class": "pool", "role": "img", "aria-label": alt}
     parts.append(element("svg", data | {"width": box[0] + 4, "height": box[1] + 4}, *tiles))
-    if len(shown) < len(pool.blocks):
-        parts.append(element("p", {"class": "quiet"}, words.html("sandbox.blocks.more", n=len(pool.blocks) - MOST)))
+    left = len(pool.blocks) - len(shown)
+    if left:
+        parts.append(element("p", {"class": "quiet"}, words.html("sandbox.blocks.more", n=left)))
     names = ("block", "owner", "filled", "references", "hash", "place")
     heads = [words.plain(f"sandbox.blocks.{name}") for name in names]
     lines = [_line(block) for block in sorted(shown)]
@@ -36,11 +39,11 @@ def block_map(run: Run, pool: Pool, step: int, words: Words) -> str:
 
 
 def _shown(blocks: Sequence[Block]) -> list[Block]:
-    if len(blocks) <= MOST:
+    if len(blocks) <= WHOLE:
         return list(blocks)
     held = [block for block in blocks if block.place is None]
     free = sorted((block for block in blocks if block.place is not None), key=_place)
-    return (held + free)[:MOST]
+    return held[:HELD] + free[:FREE]
 
 
 def _place(block: Block) -> int:

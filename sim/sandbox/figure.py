@@ -186,9 +186,11 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
         other = timeline(baseline, beside(window, baseline), request, words)
         drawn = [element("h3", {"class": "lane-title"}, words.html("sandbox.now")), *drawn, title]
         drawn.append(element("div", {"class": "lane-box"}, other))
-    shown_rows = {"first": window.row + 1, "last": window.row + len(window.lanes), "n": window.num_rows}
-    rows = element("p", {"class": "quiet rows"}, words.html("sandbox.rows", **shown_rows))
-    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), rows)
+    seen = {"first": window.row + 1, "last": window.row + len(window.lanes), "n": window.num_rows}
+    rows = words.html("sandbox.rows", start=str(window.first), end=str(window.last), **seen)
+    return element(
+        "div", {"class": "timeline-part"}, element("div", data, *drawn), element("p", {"class": "quiet"}, rows)
+    )
 
 
 @lru_cache(maxsize=KEPT_RUNS)

@@ -121,7 +121,7 @@ def _field(parameter: Parameter, value: Value, words: Words) -> str:
     identity, about = f"sandbox-{name}", f"sandbox-{name}-help"
     data: dict[str, object] = {"id": identity, "name": name, "aria-describedby": about}
     data["data-default"] = json.dumps(parameter.default)
-    label = element("label", {"for": identity}, element("code", {"translate": "no"}, escape(name)))
+    label = element("label", {"for": identity}, element("code", {"translate": "no"}, name.replace("_", "_<wbr>")))
     match parameter.kind:
         case "bool":
             control = element("input", data | {"type": "checkbox", "checked": value is True})

@@ -48,11 +48,6 @@ class Lane:
     preempted: list[int] = field(default_factory=list)
     finished: int | None = None
 
-    def at(self, step: int) -> Activity | None:
-        """What it does in `step`; `None` when it is not there."""
-        i = bisect_right(self.stretches, step, key=_first) - 1
-        return self.stretches[i].activity if i >= 0 and step <= self.stretches[i].last else None
-
     def within(self, first: int, last: int) -> Iterator[Stretch]:
         """Its stretches from step `first` to step `last`, cut to these."""
         for index in range(max(0, bisect_right(self.stretches, first, key=_first) - 1), len(self.stretches)):

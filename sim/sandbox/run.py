@@ -18,7 +18,6 @@ from .lanes import Lanes
 from .pool import PoolWatch
 from .reading import read_lanes
 
-CONFIG_NAMES = tuple(parameter.name for parameter in CONFIG)
 KEPT_RUNS = 4
 
 

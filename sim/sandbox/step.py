@@ -65,8 +65,8 @@ def _ms(us: int) -> str:
 def _numbers(run: Run, moment: Moment, words: Words) -> str:
     record, usable = moment.record, run.scenario.config.num_gpu_blocks - 1
     pairs = (
-        (words("sandbox.budget"), output("budget_used", moment.used), run.budget),
-        (words("sandbox.free"), output("free_blocks", record.free_blocks), usable),
+        (words("sandbox.budget"), output("budget_used", moment.used, f"{moment.used:,}"), run.budget),
+        (words("sandbox.free"), output("free_blocks", record.free_blocks, f"{record.free_blocks:,}"), usable),
     )
     items = [
         element("div", None, element("dt", None, escape(name)), element("dd", None, value, f" / {most:,}"))

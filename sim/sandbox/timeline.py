@@ -17,7 +17,8 @@ HEAD, ROW, FOOT = 64, 26, 40
 """Heights of the budget above, of a request, and of each line below, in pixels; `sandbox.css` knows them too."""
 ROOM = 24
 """Pixels that a number below or above a column needs."""
-WAITS: tuple[Activity, ...] = ("waiting", "nothing")
+TALL: dict[Activity, int] = {"prefill": 18, "recompute": 18, "decode": 10, "waiting": 4, "nothing": 4}
+"""Heights of what a request does where single steps have no room."""
 
 
 def timeline(run: Run, window: Window, request: str, words: Words) -> str:
@@ -153,7 +154,7 @@ def _row(steps: Sequence[Step], lane: Lane, index: int, window: Window) -> str:
         return element("g", data, *pieces(steps, lane, window, top))
     paths: dict[Activity, list[str]] = {}
     for first, last, activity in lane.within(window.first, window.last):
-        tall = 6 if activity in WAITS else 18
+        tall = TALL[activity]
         box = f"M{first - window.first} {top + (ROW - tall) // 2}h{last - first + 1}v{tall}h-{last - first + 1}z"
         paths.setdefault(activity, []).append(box)
     drawn = [element("path", {"class": f"long {kind}", "d": "".join(boxes)}) for kind, boxes in paths.items()]

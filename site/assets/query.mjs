@@ -3,6 +3,7 @@
 import { allowed, controlsOf, parseValue, readValues, writeValues } from "./controls.mjs";
 import { word } from "./words.mjs";
 
+const MOST_NAMES = 12; // presets that a notice lists
 const THEMES = ["auto", "light", "dark"];
 
 /**
@@ -35,7 +36,9 @@ function applyPreset(given, figures) {
   const chosen = all.filter(({ button }) => button.dataset.preset === given);
   for (const { figure, button } of chosen) change(figure, JSON.parse(button.dataset.set));
   if (chosen.length > 0) return null;
-  const choices = word("allowed.choice", { choices: all.map(({ button }) => button.dataset.preset).join(", ") });
+  const names = all.map(({ button }) => button.dataset.preset);
+  const listed = names.slice(0, MOST_NAMES).join(", ") + (names.length > MOST_NAMES ? ", …" : "");
+  const choices = word("allowed.choice", { choices: listed });
   return word("notice.bad", { name: "scenario", given, allowed: choices, used: word("used.default") });
 }
 

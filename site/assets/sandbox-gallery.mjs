@@ -10,13 +10,17 @@ export function searchGallery(root) {
   const cards = [...gallery.querySelectorAll("article")].map((card) => ({ card, text: textOf(card) }));
 
   const opened = root.querySelector("[data-opened]");
+  const form = root.querySelector("form");
+  let told = ""; // the requests that the card above the figure is about
   /** Puts what a card says above the figure, where it can be read beside the run. */
   const tell = (button) => {
     const { children } = button.closest("article").cloneNode(true);
     opened.replaceChildren(...[...children].filter((part) => !part.matches(".preset-topic, .preset-buttons")));
     opened.querySelector("[id]")?.removeAttribute("id");
     opened.hidden = false;
+    told = form.elements.requests.value;
   };
+  form.addEventListener("input", () => { opened.hidden ||= form.elements.requests.value !== told; });
   const filter = () => {
     const words = field.value.toLowerCase().split(/\s+/);
     const { topic } = topics.find((button) => button.ariaPressed === "true").dataset;

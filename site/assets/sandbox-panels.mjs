@@ -10,9 +10,12 @@ const PAUSE = 300;
 
 export function connectPanels(figure) {
   const told = document.querySelector("[data-panel-told]");
-  document.querySelector("import-panel")?.addEventListener("scenario", async ({ detail }) => {
+  const files = document.querySelector("import-panel");
+  files?.addEventListener("scenario", async ({ detail }) => {
+    told.textContent = "";
     await takeScenario(figure, detail.scenario).catch((error) => { told.textContent = error.message; });
   });
+  if (files) takeDrops(files.form.elements.file);
   sweep(figure, document.querySelector("sweep-panel"));
   for (const link of document.querySelectorAll("a[data-with-scenario]")) {
     link.addEventListener("click", async (event) => {
@@ -29,6 +32,18 @@ export function connectPanels(figure) {
     gallery.open = true;
     gallery.scrollIntoView();
     gallery.querySelector("summary").focus({ preventScroll: true });
+  });
+}
+
+/** A file that is dropped anywhere on the page is one for `field`; by itself a browser would leave the page for it. */
+function takeDrops(field) {
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    if (event.defaultPrevented) return; // the panel has it
+    event.preventDefault();
+    if (event.dataTransfer.files.length === 0) return;
+    field.files = event.dataTransfer.files;
+    field.dispatchEvent(new Event("change"));
   });
 }
 

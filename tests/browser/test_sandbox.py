@@ -139,6 +139,7 @@ def test_a_bad_cell_is_marked(sandbox: Locator):
 def test_text_and_form_stay_in_step(sandbox: Locator):
     open_group(sandbox, "json")
     text = sandbox.locator("[data-scenario-text]")
+    expect(text).to_have_value(re.compile("requests"))
     assert json.loads(text.input_value()) == FIRST
     control(sandbox, "max_num_seqs").fill("3")
     expect(text).to_have_value(re.compile('"max_num_seqs": 3'))
@@ -374,6 +375,21 @@ def test_an_imported_command_becomes_the_scenario(sandbox: Locator):
     page.get_by_role("button", name="Read this text").click()
     expect(control(sandbox, "max_num_seqs")).to_have_value("2", timeout=60_000)
     expect(control(sandbox, "max_num_batched_tokens")).to_have_value("12")
+
+
+def test_a_file_dropped_anywhere_is_imported(sandbox: Locator):
+    page = sandbox.page
+    transfer = page.evaluate_handle(
+        """(text) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([text], "scenario.json"));
+            return transfer;
+        }""",
+        json.dumps(FIRST | {"name": "dropped", "requests": list(REQUESTS[:3])}),
+    )
+    sandbox.locator("#sandbox-timeline").dispatch_event("drop", {"dataTransfer": transfer})
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(3, timeout=60_000)
+    expect(sandbox).to_have_attribute("data-state", "current")
 
 
 def test_the_embed_is_live_on_first_use(page: Page, wait_ready: WaitReady):

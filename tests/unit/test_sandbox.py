@@ -1,0 +1,220 @@
+"""The sandbox: the run that its form describes, what is read from it, and the picture in parts."""
+
+import inspect
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from build import FIGURE_CATALOGS, read_catalogs
+from sim import reasons
+from sim.engine import simulate
+from sim.errors import ConfigError
+from sim.figures.words import Words
+from sim.page import Texts, handle
+from sim.parameters import CONFIG
+from sim.sandbox.controls import CONTROLS, FIRST_CONFIG, REQUESTS, first_values, list_text, values_of
+from sim.sandbox.figure import SANDBOX, draw
+from sim.sandbox.form import GROUPS
+from sim.sandbox.moment import Loss, moment_of
+from sim.sandbox.pool import Block, PoolWatch
+from sim.sandbox.run import Runs, document, key_of, run_of
+from sim.sandbox.saved import save
+from sim.sandbox.sources import line_of
+from sim.sandbox.window import beside, window_of
+from sim.scenario import parse_scenario
+from tests.strategies import scenarios
+
+CATALOGS = read_catalogs(*FIGURE_CATALOGS)
+WORDS = Words("en", CATALOGS["en"])
+
+
+def values(**changes):
+    return SANDBOX.check(first_values() | changes)
+
+
+def drawn(html):
+    pieces = re.findall(r'data-step="(\d+)" data-request="([^"]+)" data-tokens="(\d+)" data-kind="(\w+)"', html)
+    return {(int(step), request): (int(tokens), kind) for step, request, tokens, kind in pieces}
+
+
+# --- the form
+
+
+def test_every_key_of_a_configuration_has_its_place_in_the_form():
+    assert sorted(key for _, keys in GROUPS for key in keys) == sorted(row.name for row in CONFIG)
+    html = SANDBOX.form(WORDS)
+    names = re.findall(r'<(?:input|select|textarea)[^>]* name="(\w+)"', html)
+    assert sorted(names) == sorted(control.name for control in CONTROLS)
+
+
+def test_the_form_describes_a_scenario_and_back():
+    scenario = {"name": "sandbox", "config": FIRST_CONFIG, "requests": list(REQUESTS)}
+    assert document(values()) == scenario
+    assert document(SANDBOX.check(values_of(scenario))) == scenario
+    assert values_of({"requests": []})["name"] == "sandbox"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"requests": "["}, "requests: line 1, column 2: Expecting value"),
+        ({"requests": "[" * 100_000}, "requests: too many brackets inside each other"),
+        ({"requests": '{"id": "A"}'}, 'requests: {"id": "A"} is not allowed, must be a list of requests'),
+        ({"max_num_batched_tokens": 2}, "max_num_batched_tokens: max_num_batched_tokens (2) must be"),
+        ({"baseline": "{"}, 'baseline: "{" is not allowed, must be a configuration as JSON'),
+        ({"baseline": '{"max_num_seq": 1}'}, "baseline: config.max_num_seq: unknown key"),
+        ({"baseline": '{"max_num_batched_tokens": 2}'}, "baseline: max_num_batched_tokens: max_num_batched_tokens (2)"),
+    ],
+)
+def test_bad_values_name_their_field(changes, told):
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        draw(values(**changes), WORDS)
+
+
+# --- what is read from a run
+
+
+def test_every_reason_has_its_line():
+    codes = {name for name, function in inspect.getmembers(reasons, inspect.isfunction) if name != "fill"}
+    assert {code for code in codes if line_of(code, is_running=False) is None} == {
+        "async_finishing",  # running requests only
+        "beyond_prompt",
+        "head_of_line",  # told by its cause
+        "model_len",
+    }
+    assert {code for code in codes if line_of(code, is_running=True) is None} == {"head_of_line"}
+    assert (line_of("token_budget", is_running=True), line_of("token_budget", is_running=False)) == (795, 1062)
+
+
+def test_what_a_preemption_cost():
+    run = run_of(values())
+    assert moment_of(run, 4).losses() == [Loss("D", 13, 7, 12)]
+    assert moment_of(run, 11).losses() == [Loss("D", 21, 14, 20), Loss("E", 12, 14, 8)]
+    assert moment_of(run, 5).losses() == []
+    assert [moment_of(run, 4).before(request) for request in "ABCDEF"] == [13, 24, 13, 13, 0, 0]
+
+
+@given(scenarios())
+def test_the_pool_is_that_of_the_run_in_any_order_of_looking(given_scenario):
+    scenario = parse_scenario(given_scenario)
+    trace = simulate(scenario, max_steps=40)
+    if trace.error is not None:
+        return
+    watch = PoolWatch(scenario)
+    steps = trace.steps[::3]
+    for record in (*steps, *reversed(steps[:3])):
+        pool = watch.after(record.step)
+        free = sorted(block.place for block in pool.blocks if block.place is not None)
+        assert free == list(range(record.free_blocks))
+        assert all((block.ref_cnt == 0) == (block.place is not None) for block in pool.blocks)
+        assert all(block.ref_cnt == len(block.owners) for block in pool.blocks)
+        assert {name: pool.num_computed_tokens[name] for name in record.computed} == record.computed
+
+
+def test_a_block_after_a_step():
+    pool = run_of(values()).watch.after(4)
+    assert pool.blocks[0] == Block(1, ("A", "B", "C"), 4, 3, 1, None)
+    assert [block.place for block in pool.blocks if not block.owners] == [3, 2, 1, 0]
+
+
+# --- what is seen
+
+
+def test_windows_are_pages_of_steps_and_rows():
+    requests = list_text(
+        [{"id": f"r{n}", "arrival_step": n, "prompt_tokens": 4, "output_tokens": 9} for n in range(40)]
+    )
+    run = run_of(values(requests=requests, num_gpu_blocks=1000, max_num_seqs=16))
+    window = window_of(run, 26, "12", 0, "")
+    assert (window.first, window.last, window.cell, window.num_rows) == (24, 35, 52, 20)
+    assert window.lanes[0].spec.id == "r16"
+    last = window_of(run, run.num_steps - 1, "24", 0, "")
+    assert last.last == run.num_steps - 1
+    everything = window_of(run, 3, "all", 30, "r2")
+    assert (everything.row, len(everything.lanes), everything.is_single) == (16, 24, True)
+    assert everything.lanes[0].spec.id == "r2"
+    shorter = run_of(values(requests=requests, num_gpu_blocks=1000, max_num_seqs=16, num_speculative_tokens=1))
+    assert beside(window, shorter).first == 24
+
+
+def test_the_picture_shows_what_the_simulator_decides():
+    trace = simulate(parse_scenario(document(values())))
+    pieces = drawn(SANDBOX.render(values(), WORDS))
+    assert {place: tokens for place, (tokens, _) in pieces.items()} == {
+        (record.step, request): tokens for record in trace.steps for request, tokens in record.scheduled.items()
+    }
+    assert pieces[0, "A"] == (10, "prefill")
+    assert pieces[1, "A"] == (1, "decode")
+
+
+def test_a_walk_through_the_steps_leaves_most_parts_alone():
+    first, second = (draw(values(step=step), WORDS) for step in (4, 5))
+    same = [before == after for before, after in zip(first.parts, second.parts, strict=True)]
+    assert same == [False, False, True, False, True, False, True, True]
+    assert second.band - first.band == 26
+    assert f'class="selected" x="{first.band}"' in SANDBOX.render(values(step=4), WORDS)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@given(given_scenario=scenarios())
+def test_any_run_is_drawn_in_both_languages(language, given_scenario):
+    words = Words(language, CATALOGS[language])
+    scenario = given_scenario | {"name": "any"}
+    shown = values_of(scenario) | {"step": 3, "baseline": json.dumps(FIRST_CONFIG)}
+    try:
+        parts = draw(SANDBOX.check(shown), words).parts
+    except ConfigError:
+        return
+    assert all(part.startswith("<") for part in parts)
+
+
+def test_nothing_to_run_and_nothing_that_can_run():
+    assert 'data-outcome="finished"' in SANDBOX.render(values(requests="[]"), WORDS)
+    never = '[{"id": "A", "prompt_tokens": 2000, "output_tokens": 1}]'
+    html = SANDBOX.render(values(requests=never, max_model_len=4096), WORDS)
+    assert 'data-outcome="stalled"' in html
+    assert 'data-finding="never_fits"' in html
+
+
+# --- long runs, long texts, files
+
+
+def test_a_run_goes_on_slice_by_slice_and_is_given_up_for_another():
+    runs = Runs(2)
+    one, other = key_of(values(name="one")), key_of(values(name="other"))
+    progress = runs.advance(one, 1)
+    assert progress is not None
+    assert progress.num_requests == 6
+    assert runs.advance(other, 10_000) is None
+    assert runs.get(one).trace == replace(runs.get(other).trace, name="one")
+    assert runs.advance(one, 1) is None
+
+
+def test_long_texts_cross_once():
+    texts = Texts()
+    question = {"values": {"requests": {"text": "0"}, "step": 1}, "texts": {"0": "[]"}}
+    texts.put_in(question)
+    assert question == {"values": {"requests": "[]", "step": 1}}
+    again = {"values": {"requests": {"text": "0"}}, "texts": {}}
+    texts.put_in(again)
+    assert again["values"] == {"requests": "[]"}
+
+
+def test_questions_about_the_sandbox_are_answered():
+    def ask(**question):
+        return json.loads(handle(json.dumps(question)))
+
+    assert ask(do="sandbox-values", scenario={"requests": []})["result"]["requests"] == "[]"
+    assert ask(do="sandbox-values", scenario=[])["error"] == "a scenario must be an object with config and requests"
+    told = ask(do="sandbox-export", format="word", values=first_values(), address="")
+    assert told["error"].startswith('format: "word" is not allowed, must be scenario or trace')
+
+
+def test_files_are_named_after_the_scenario():
+    saved = save("svg", values(name="My run / 1"), "https://example.org/?step=4")
+    assert (saved["name"], saved["type"]) == ("My-run-1.svg", "image/svg+xml")
+    assert "https://example.org/?step=4" in saved["text"]
+    assert save("scenario", values(name="!"), "")["name"] == "sandbox.json"
