@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-const LONG = 20_000; // characters
+const LONG = 4_000; // characters
 
 /** Long texts among the values of messages cross once, and go by a number from then on. */
 class Texts {

@@ -38,6 +38,7 @@ export async function takeScenario(figure, scenario) {
 export function editText(figure) {
   const text = figure.form.querySelector("[data-scenario-text]");
   const problem = figure.form.querySelector("[data-json-problem]");
+  const details = text.closest("details");
   const tell = (message) => {
     problem.textContent = message;
     problem.hidden = message === "";
@@ -45,7 +46,7 @@ export function editText(figure) {
   };
   let typed = 0;
   const show = () => {
-    const scenario = text.getRootNode().activeElement === text || !text.checkVisibility() ? null : scenarioOf(figure);
+    const scenario = text.getRootNode().activeElement === text || !details.open ? null : scenarioOf(figure);
     if (!scenario) return;
     text.value = textOf(scenario);
     tell("");
@@ -60,6 +61,6 @@ export function editText(figure) {
     }
   });
   text.addEventListener("blur", () => problem.hidden && show());
-  text.closest("details").addEventListener("toggle", show);
+  details.addEventListener("toggle", show);
   figure.form.addEventListener("input", show);
 }
