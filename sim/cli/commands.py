@@ -26,7 +26,7 @@ from .diff import Comparison, parse_settings
 from .documents import BOM, Place, file_name, opened, read_values
 from .export import export
 from .hardware import calibrate, record
-from .messages import tell
+from .messages import encodable, tell
 from .sweep import sweep
 from .traces import is_trace, parse_trace
 
@@ -185,7 +185,7 @@ def summary(files: list[str], as_json: bool, goodput: list[tuple[str, int]] | No
     separator = ""
     for place, value in chain.from_iterable(map(read_values, files)):
         text = _summary_of(place, value, as_json, objectives)
-        print(separator + text, end="", flush=True)
+        print(encodable(separator + text), end="", flush=True)
         separator = "" if as_json else "\n"
 
 
@@ -221,5 +221,6 @@ def diff(file: str, settings: list[str], as_json: bool) -> None:
     separator = ""
     for place, value in read_values(file):
         found = Comparison(place, value, changed)
-        print(_json(found.to_json()) if as_json else separator + found.text(), end="\n" if as_json else "", flush=True)
+        text = _json(found.to_json()) + "\n" if as_json else separator + found.text()
+        print(encodable(text), end="", flush=True)
         separator = "\n"

@@ -10,6 +10,7 @@ from ..parameter import shown
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from .documents import read_values
+from .messages import encodable
 from .tables import INDENT, one_line, wrapped
 from .words import finding_sentence
 
@@ -27,8 +28,7 @@ def diagnose_file(file: str, as_json: bool, with_trials: bool) -> None:
         findings = diagnose(scenario, trace)
         trials = [_trial(scenario, trace, finding) if with_trials else None for finding in findings]
         text = _json(scenario, findings, trials) if as_json else separator + _text(scenario, findings, trials)
-        # Half of a surrogate pair has no UTF-8.
-        print(text.encode("utf-8", "backslashreplace").decode(), flush=True)
+        print(encodable(text), flush=True)
         separator = "\n"
 
 

@@ -10,6 +10,7 @@ from ..exporters import html, perfetto, requests_csv, serve_command, steps_csv, 
 from ..scenario import Scenario, parse_scenario
 from ..trace import Trace
 from .documents import Place, file_name, read_values
+from .messages import encodable
 from .traces import is_trace, parse_trace
 
 RUNS: dict[str, Callable[[Trace, Scenario | None], str]] = {
@@ -33,8 +34,7 @@ def export(file_format: str, file: str) -> None:
     place, value = first
     if next(values, None) is not None:
         raise ConfigError(place.file, "holds several scenarios or traces, must hold one")
-    # Half of a surrogate pair has no UTF-8.
-    sys.stdout.write(_text(file_format, place, value).encode("utf-8", "backslashreplace").decode())
+    sys.stdout.write(encodable(_text(file_format, place, value)))
 
 
 def _text(file_format: str, place: Place, value: Any) -> str:

@@ -280,3 +280,10 @@ def test_objectives_that_are_none(cli, words, problem):
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert "--goodput: " in done.err
     assert problem in done.err
+
+
+def test_half_a_surrogate_pair_in_a_name(cli):
+    scenario = b'{"name": "\\ud800", "requests": [{"id": "A", "prompt_tokens": 3, "output_tokens": 1}]}'
+    done = cli("summary", "-", stdin=scenario)
+    assert (done.status, done.out.partition("\n")[0]) == (0, "\\ud800")
+    assert cli("summary", "--json", "-", stdin=scenario).values[0]["name"] == "\ud800"
