@@ -122,8 +122,8 @@ class Tally:
             self.lose(self.of(request_id))
         for request_id, num_tokens in record.scheduled.items():
             self.compute(self.of(request_id), record.computed[request_id] - num_tokens, num_tokens)
-        for request_id, num_drafts in record.spec.items():
-            self.reject(self.of(request_id), num_drafts - max(record.generated.get(request_id, 0) - 1, 0))
+        for request_id in record.spec:
+            self.reject(self.of(request_id), record.num_rejected(request_id))
         if record.start_us is not None and record.step_us is not None and record.scheduled:
             self.end_us = record.start_us + record.step_us
         now = Moment(record.step, self.end_us)

@@ -48,6 +48,10 @@ class StepRecord:
             self.running, self.waiting, self.scheduled, self.skipped, self.running_stop, self.waiting_stop
         )
 
+    def num_rejected(self, request_id: str) -> int:
+        """Drafts of a request that the step computed in vain: wrong ones, and right ones past the end."""
+        return max(self.spec.get(request_id, 0) - max(self.generated.get(request_id, 0) - 1, 0), 0)
+
     def to_json(self, explain: bool = False) -> dict[str, Any]:
         """The step in the form of the contract, with `why` and `capped` if asked for."""
         record: dict[str, Any] = {

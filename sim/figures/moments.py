@@ -96,7 +96,7 @@ def _moment(
         got=step.scheduled.get(request.id, 0),
         why=str(reason["code"]) if reason else "",
         drafts=drafts,
-        rejected=drafts - max(step.generated.get(request.id, 0) - 1, 0) if drafts else 0,
+        rejected=step.num_rejected(request.id),
         cached=step.cached.get(request.id, 0),
         reason=reason or step.capped.get(request.id),
     )

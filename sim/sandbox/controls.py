@@ -10,7 +10,7 @@ from .lanes import EVENTS
 
 MAX_TEXT = 20_000_000
 """Most characters of the requests as JSON: a trace of 100,000 requests is shorter."""
-COLUMNS = ("12", "24", "60", "150", "450", "1800", "all")
+COLUMNS = ("1", "12", "24", "60", "150", "450", "1800", "all")
 """How many steps the timeline shows at once."""
 ROWS = 24
 """Requests that it shows at once."""

@@ -216,8 +216,7 @@ class _Reader:
         if before < self.lost.get(request_id, 0):
             activity = "recompute"
         lane.add(record.step, record.step, activity)
-        drafts = record.spec.get(request_id, 0)
-        self.computed[request_id] = after - max(drafts - max(record.generated.get(request_id, 0) - 1, 0), 0)
+        self.computed[request_id] = after - record.num_rejected(request_id)
 
     def _note(self, record: StepRecord) -> None:
         happened = {

@@ -49,9 +49,7 @@ class Moment:
             if request_id in record.preempted:
                 return 0
             if request_id in record.computed:
-                drafts = record.spec.get(request_id, 0)
-                rejected = max(drafts - max(record.generated.get(request_id, 0) - 1, 0), 0)
-                return record.computed[request_id] - rejected
+                return record.computed[request_id] - record.num_rejected(request_id)
         return 0
 
     def _back(self) -> Iterator[StepRecord]:

@@ -68,8 +68,7 @@ def _inside(
         yield f'<text {place} class="amount in-{activity}">{num_tokens}</text>'
     elif activity == "decode":
         yield f'<circle class="inner" cx="{x + side // 2}" cy="{y + TALL // 2}" r="{min(3, side // 4)}"></circle>'
-    drafts = record.spec.get(request_id, 0)
-    if drafts > max(record.generated.get(request_id, 0) - 1, 0):
+    if record.num_rejected(request_id):
         yield f'<path class="cross" d="M{x + side - 8} {y + 1}l7 7m-7 0l7 -7"></path>'
     if request_id in record.cached:
         yield f'<path class="ribbon" d="M{x + 1} {y - 2}h7v10l-3.5 -3l-3.5 3z"></path>'

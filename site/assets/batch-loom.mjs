@@ -1,7 +1,7 @@
 // <batch-loom>: a form beside a picture. The form stays; Python draws the picture again from the form's values.
 // Nothing here knows what the values mean.
 
-import { findProblem, readValues, writeValues } from "./controls.mjs";
+import { findProblem, readValues, same, writeValues } from "./controls.mjs";
 import { Problem } from "./problem.mjs";
 import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
@@ -191,7 +191,6 @@ export class BatchLoom extends HTMLElement {
       this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
       this.#shown = this.#limit(values);
       this.#tellOutputs();
-      this.dispatchEvent(new Event("drawn"));
       return null;
     } catch (error) {
       if (error instanceof Refused) return { values, text: error.message, field: error.field };
@@ -232,12 +231,6 @@ export class BatchLoom extends HTMLElement {
     if (words && step && !this.#player.isPlaying) step.setAttribute("aria-valuetext", words);
   }
 }
-
-/** Whether two objects have the same keys with the same plain values. */
-const same = (a, b) => {
-  const names = Object.keys(a ?? {});
-  return Boolean(a && b) && names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
-};
 
 /** For browsers that do not know declarative shadow roots. */
 function adoptTemplate(element) {

@@ -39,6 +39,12 @@ export function readValues(form, { drawn = false } = {}) {
   return Object.fromEntries([...controlsOf(form)].map(([name, group]) => [name, valueOf(group, drawn)]));
 }
 
+/** Whether two objects of values have the same names with the same values. */
+export function same(a, b) {
+  const names = Object.keys(a ?? {});
+  return Boolean(a && b) && names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}
+
 /** Sets controls by name; names that the form does not have are left out. */
 export function writeValues(form, values) {
   const groups = controlsOf(form);

@@ -3,12 +3,11 @@
 
 import { openEditor } from "./edit-code.mjs";
 import { fill, say } from "./edit-fill.mjs";
-import { unpack } from "./sandbox-pack.mjs";
+import { MARK, unpack } from "./sandbox-pack.mjs";
 import { Failed, Runner, Stopped } from "./edit-runner.mjs";
 
 const SOURCE = new URL("scheduler.py", import.meta.url);
 const SAMPLE = new URL("recorded-sample.json", import.meta.url);
-const PACKED = "#z="; // before a scenario that another page sends along
 const AT_ONCE = 10; // recorded traces in a question: each question has the whole time limit
 
 async function load(address, kind) {
@@ -81,13 +80,17 @@ export class SchedulerEditor extends HTMLElement {
 
   async #open() {
     this.#original = await load(SOURCE, "text");
-    if (location.hash.startsWith(PACKED)) {
-      this.scenario = JSON.parse(await unpack(location.hash.slice(PACKED.length)));
-    }
+    if (location.hash.startsWith(MARK)) await this.#takeAlong(location.hash.slice(MARK.length));
     const label = this.querySelector("#edit-code-label").textContent;
     this.#editor = await openEditor(this.querySelector("[data-code]"), this.#original, label, () => this.#changed());
     this.#busy(false);
     this.dataset.state = "ready";
+  }
+
+  /** The scenario that another page sends along; a broken one leaves that of the page. */
+  async #takeAlong(packed) {
+    const text = await unpack(packed).catch(() => "");
+    if (text) this.form.elements.scenario.value = JSON.stringify(JSON.parse(text), null, 1);
   }
 
   /** What is shown belongs to an older text. */

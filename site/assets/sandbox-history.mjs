@@ -1,6 +1,6 @@
 // Undo and redo of what the form sets; what is only looked at is no part of it.
 
-import { readValues } from "./controls.mjs";
+import { readValues, same } from "./controls.mjs";
 import { setControls } from "./buttons.mjs";
 
 const LOOKED_AT = new Set(["step", "columns", "row", "request", "event"]);
@@ -10,7 +10,6 @@ const MOST = 200;
 export function keepHistory(figure) {
   const { form } = figure;
   const now = () => Object.fromEntries(Object.entries(readValues(form)).filter(([name]) => !LOOKED_AT.has(name)));
-  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const states = [now()];
   let place = 0;
   let timer = 0;

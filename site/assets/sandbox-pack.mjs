@@ -1,5 +1,7 @@
 // Text made short enough for an address, and back.
 
+export const MARK = "#z="; // begins the part of an address that holds packed text
+
 /** `text` compressed, in letters that an address may hold. */
 export async function pack(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));

@@ -3,7 +3,7 @@
 import { readValues } from "./controls.mjs";
 import { setControls } from "./buttons.mjs";
 import { startEngine } from "./engine.mjs";
-import { pack } from "./sandbox-pack.mjs";
+import { MARK, pack } from "./sandbox-pack.mjs";
 import { scenarioOf, takeScenario } from "./sandbox-scenario.mjs";
 
 const PAUSE = 300;
@@ -22,7 +22,7 @@ export function connectPanels(figure) {
       const scenario = scenarioOf(figure);
       if (!scenario) return;
       event.preventDefault();
-      link.hash = `z=${await pack(JSON.stringify(scenario))}`;
+      link.hash = MARK + (await pack(JSON.stringify(scenario)));
       location.assign(link.href);
     });
   }

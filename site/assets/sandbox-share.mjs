@@ -2,13 +2,12 @@
 
 import { changedValues } from "./address.mjs";
 import { writeValues } from "./controls.mjs";
-import { pack, unpack } from "./sandbox-pack.mjs";
+import { MARK, pack, unpack } from "./sandbox-pack.mjs";
 import { word } from "./words.mjs";
 
 const LONG = 1500; // characters of a query that servers and messengers still take
 const MOST = 100_000; // characters behind the #; what is longer is a file, not a link
 const PAUSE = 300;
-const MARK = "#z=";
 
 /** Takes the state from the address, keeps the address at it, and lets the button copy it. */
 export function shareState(figure) {

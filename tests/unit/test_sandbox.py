@@ -132,6 +132,8 @@ def test_windows_are_pages_of_steps_and_rows():
     window = window_of(run, 26, "12", 0, "")
     assert (window.first, window.last, window.cell, window.num_rows) == (24, 35, 52, 20)
     assert window.lanes[0].spec.id == "r16"
+    one = window_of(run, 26, "1", 0, "")
+    assert (one.first, one.last, one.cell) == (26, 26, 52)
     last = window_of(run, run.num_steps - 1, "24", 0, "")
     assert last.last == run.num_steps - 1
     everything = window_of(run, 3, "all", 30, "r2")
