@@ -25,6 +25,7 @@ from scripts.pack import pack_simulator
 from scripts.presets import PresetError, read_presets
 from scripts.recordings import RecordingError, record_site, run_anew
 from scripts.snapshot import SnapshotError, make_snapshot, run_node
+from scripts.styles import write_styles
 from scripts.versions import FOLDERS, version_folders
 from sim import VLLM_VERSION, __version__
 from sim.figures.questions import QUESTIONS, draw_question
@@ -82,8 +83,6 @@ PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor"
 """Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
 
 
-STYLE_COMMENT = re.compile(r"/\*.*?\*/\n*", re.DOTALL)
-"""A comment of a style sheet: for those who read the source, not for those who read the page."""
 HEADING = re.compile(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', re.DOTALL)
 """A chapter's id and title, for the table of contents; the first one has its own place."""
 TITLE = re.compile(r'<section id="([^"]+)">\s*<h[12]>(.*?)</h[12]>', re.DOTALL)
@@ -307,8 +306,7 @@ def build(out: Path, base: str = "", *, with_snapshot: bool = True) -> None:
     catalogs = read_catalogs(*FIGURE_CATALOGS)
     write_runtime(out, catalogs, with_snapshot=with_snapshot)
     copy([path for path in sorted((SITE / "assets").iterdir()) if path.name != BOOT], out / "assets")
-    for sheet in (out / "assets").glob("*.css"):
-        sheet.write_text(STYLE_COMMENT.sub("", sheet.read_text("utf-8")), encoding="utf-8")
+    write_styles(out / "assets")
     write_editor(PACKAGES, out)
     Pages(out, catalogs, base, version_folders(out)).write()
     run_node(ROOT / "scripts" / "compress.mjs", out, PACKAGES / ".cache" / "batchloom")
