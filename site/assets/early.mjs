@@ -2,10 +2,8 @@
 
 import { startEngine } from "./engine.mjs";
 
-const idle = globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, 50));
-
-/** Resolves when the page has been painted and the browser has nothing better to do. */
-export const painted = new Promise((resolve) => requestAnimationFrame(() => idle(resolve, { timeout: 200 })));
+/** Resolves when the page has been painted for the first time since. */
+export const painted = new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 if (document.documentElement.dataset.start !== "use") {
   painted.then(() => startEngine()).catch(() => {}); // page.mjs tells of it

@@ -133,7 +133,7 @@ def test_nothing_jumps_when_python_arrives_and_unseen_figures_rest(
     page.evaluate("() => window.batchloom.onestep({})")
     expect(page.locator('batch-loom[figure="six-steps"]')).to_have_attribute("data-state", "busy")
     assert page.evaluate("() => [...window.swapped]") == []
-    assert page.evaluate("() => window.shifted") < 0.02
+    assert page.evaluate("() => window.shifted") < 0.001
 
 
 def test_language_link_keeps_what_the_reader_has_set(open_page: OpenPage) -> None:
