@@ -31,6 +31,8 @@ EXPECTED: dict[str, tuple[Answer, dict[str, Answer]]] = {
     "prefix-cache": (8, {"by_token": 11, "rounded_up": 12, "whole_only": 0, "own": 14}),
     "speculation": (7, {"free": 5, "faster": 4, "none": 9}),
     "priority": ("t3", {"evicts": "t2", "later": "t4", "fifo": "t5"}),
+    "async": ("t4", {"sync": "t3", "same": "t2", "places": "t1"}),
+    "encoder": (6, {"cut": 9, "tokens": 10, "all": 2, "image": 7}),
     "long-prefill": ("t2", {"capped": "t0", "alone": "t3", "turns": "t1"}),
 }
 
@@ -113,6 +115,7 @@ def test_the_figure_shows_what_is_right() -> None:
     assert (3, "C", "preempted") in reasons(shown("victim"))
     assert pieces(shown("recompute"), "C") == {2: 3, 5: 4}
     assert max(pieces(shown("speculation"), "B")) == 6, "seven steps"
+    assert pieces(shown("encoder"), "A")[0] == 6
     assert min(pieces(shown("long-prefill"), "B")) == 2
 
 

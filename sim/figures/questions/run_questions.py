@@ -24,6 +24,8 @@ def questions() -> Iterator[Question]:
     yield _prefix_cache()
     yield _speculation()
     yield _priority()
+    yield _async()
+    yield _encoder()
     yield _long_prefill()
 
 
@@ -185,6 +187,34 @@ def _priority() -> Question:
     values |= {"leaver": leaver, "ahead": ahead.id, "right": right}
     options = _steps(this, spec.id, spec.arrival_step, fcfs)
     return Question("priority", "priority", f"t{right}", mistakes, {}, values, options)
+
+
+def _async() -> Question:
+    """One place only: when does the next request have it?"""
+    one_place = {"max_num_seqs": 1}
+    this, plain = (_variant(schedules.ASYNC, one_place, async_scheduling=way) for way in (True, False))
+    first, spec = this.scenario.requests
+    right, without = _first(this, spec.id), _first(plain, spec.id)
+    last = max(step.step for step in this.trace.steps if first.id in step.scheduled)
+    mistakes = {"sync": f"t{without}", "same": f"t{last}", "places": f"t{_first(_variant(schedules.ASYNC), spec.id)}"}
+    values = {"id": spec.id, "arrival": spec.arrival_step, "first": first.id, "last": last, "right": right}
+    values |= {"tokens": first.output_tokens, "between": without}
+    options = _steps(this, spec.id, spec.arrival_step, right)
+    return Question("async", "async", f"t{right}", mistakes, {}, values, options)
+
+
+def _encoder() -> Question:
+    """An encoder budget that takes one image and most of the next: how far does the first request get?"""
+    schedule, budget = schedules.ENCODER, 7
+    this = _variant(schedule, encoder_compute_budget=budget)
+    spec = this.scenario.requests[0]
+    image, other = spec.images
+    right, left = this.trace.steps[0].scheduled[spec.id], budget - image.length
+    mistakes = {"cut": right + left, "tokens": spec.prompt_tokens, "all": image.offset, "image": budget}
+    values = {"id": spec.id, "P": spec.prompt_tokens, "budget": budget, "right": right, "left": left}
+    values |= {"image": image.length, "other": other.length, "tokens": this.budget}
+    shows = {"encoder_compute_budget": budget, "step": 0}
+    return Question("encoder", "encoder", right, mistakes, shows, values, (), 0, this.budget)
 
 
 def _long_prefill() -> Question:
