@@ -158,7 +158,7 @@ def test_answered_questions_pass_axe_in_both_themes_and_forced_colours(open_page
         expect(asked).to_have_attribute("data-guessed", "wrong")
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        assert page.evaluate(AXE) == [13, []]
+        assert page.evaluate(AXE) == [15, []]
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     page.emulate_media(forced_colors="active")
     fills = (
