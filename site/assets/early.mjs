@@ -2,7 +2,7 @@
 
 import { startEngine } from "./engine.mjs";
 
-/** Resolves when the page has been painted for the first time since. */
+/** Resolves once the page has been painted. */
 export const painted = new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 if (document.documentElement.dataset.start !== "use") {
