@@ -13,9 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, Request, expect, sync_playwright
 
 from scripts.chromium import find_chromium
+from tests.browser.sandboxes import current
 
 DESKTOP = {"width": 1440, "height": 900}
 ENGINE_MS = 120_000
@@ -167,3 +168,31 @@ def wait_ready() -> Callable[..., Page]:
         return page
 
     return wait
+
+
+@pytest.fixture(scope="module")
+def live_sandbox(browser: Browser, site_url: str) -> Iterator[Page]:
+    """A sandbox whose engine is ready, shared by the tests of a file."""
+    errors: list[str] = []
+    with browser.new_page(viewport={"width": 1440, "height": 900}) as page:
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{site_url}/en/sandbox/")
+        expect(page.locator("html")).to_have_attribute("data-engine", "ready", timeout=60_000)
+        yield page
+    assert errors == []
+
+
+@pytest.fixture
+def sandbox(live_sandbox: Page) -> Locator:
+    """The shared sandbox, reset."""
+    live_sandbox.mouse.move(0, 0)
+    figure = live_sandbox.locator('batch-loom[figure="sandbox"]')
+    figure.locator("[data-reset]").click()
+    return current(live_sandbox)
+
+
+@pytest.fixture
+def fresh(page: Page, wait_ready: Callable[..., Page]) -> Locator:
+    """A sandbox of its own, for tests that leave its page or look at how it starts."""
+    page.goto("en/sandbox/")
+    return current(wait_ready(page))
