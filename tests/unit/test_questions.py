@@ -11,6 +11,8 @@ from babel.messages.pofile import read_po
 
 from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, Answer, Question, draw_question
+from sim.figures.run import run
+from sim.figures.schedules import ASYNC
 from sim.figures.words import Words
 from sim.parameters import Value
 
@@ -117,6 +119,12 @@ def test_the_figure_shows_what_is_right() -> None:
     assert max(pieces(shown("speculation"), "B")) == 6, "seven steps"
     assert pieces(shown("encoder"), "A")[0] == 6
     assert min(pieces(shown("long-prefill"), "B")) == 2
+
+
+def test_a_place_is_taken_for_one_empty_step() -> None:
+    config = {"max_num_seqs": 1, "max_num_batched_tokens": 8, "async_scheduling": True}
+    this = run({"name": "one place", "config": config, "requests": list(ASYNC.requests)}, 0)
+    assert [dict(step.scheduled) for step in this.trace.steps[:5]] == [{"A": 5}, {"A": 1}, {"A": 1}, {}, {"B": 6}]
 
 
 def test_the_best_budget_is_the_one_with_the_lowest_point() -> None:
