@@ -31,6 +31,7 @@ class FastScheduler:
         self.awake: dict[int, Sequence] = {}
         self.num_asleep = 0
         self.sum_of_origins = 0
+        # For each place of a step in a block, the sleepers who need a block then, in running order.
         self.phase: list[dict[int, list[int]]] = [{} for _ in range(config.block_size)]
         self.calendar: dict[int, list[Sequence]] = {}
         self._wake_steps: list[int] = []
@@ -51,7 +52,7 @@ class FastScheduler:
         sequence.origin = step - sequence.computed
         sequence.wake_step = last
         del self.awake[sequence.number]
-        self.phase[sequence.origin % self.config.block_size][sequence.number] = sequence.stay.blocks
+        self._join(sequence.origin % self.config.block_size, sequence)
         if last in self.calendar:
             self.calendar[last].append(sequence)
         else:
@@ -60,6 +61,14 @@ class FastScheduler:
         self.num_asleep += 1
         self.sum_of_origins += sequence.origin
         sequence.stay.log.append((step, ASLEEP, sequence.origin, 0, 1))
+
+    def _join(self, turn: int, sequence: Sequence) -> None:
+        """Among those who need a block at `turn`, in running order."""
+        due, number = self.phase[turn], sequence.number
+        is_last = not due or next(reversed(due)) < number
+        due[number] = sequence.stay.blocks
+        if not is_last:
+            self.phase[turn] = dict(sorted(due.items()))
 
     def _rouse(self, sequence: Sequence) -> None:
         """Out of the sleepers, with its counters as they are before this step."""
@@ -147,7 +156,7 @@ class FastScheduler:
         running_stop: Reason | None = None
         prefill = False
         running, blocks, block_size = self.running, self.blocks, self.config.block_size
-        due = sorted(self.phase[self.step % block_size])
+        due = list(self.phase[self.step % block_size])
         for number, sequence in self._awake_in_order():
             if due and due[0] < number:
                 budget += self._supply(due, number, plan)

@@ -1,8 +1,10 @@
 """State of the fast driver: a request that may sleep, the waiting line, the free blocks."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Collection
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 
 from .residency import RunLog, Stay
 from .scenario import RequestSpec
@@ -128,17 +130,11 @@ class BlockStack:
 
     def give_one_each(self, wanting: Collection[list[int]]) -> None:
         """The next one to each list; the caller knows that there are so many."""
-        returned = self._returned
-        for blocks in wanting:
-            if returned:
-                blocks.append(returned.pop())
-            else:
-                blocks.append(self._next_unused)
-                self._next_unused += 1
-        self.num_free -= len(wanting)
+        for blocks, block_id in zip(wanting, self.take(len(wanting)), strict=True):
+            blocks.append(block_id)
 
     def give_in_turn(self, due_by_turn: list[dict[int, list[int]]], first: int, num_steps: int) -> int:
-        """One block to each that is due, step by step, in the order of their numbers.
+        """One block to each that is due, step by step, and within a step in the order in which they stand.
 
         Args:
             due_by_turn: for each place of a step in a block, the lists of those who need a block then.
@@ -148,13 +144,18 @@ class BlockStack:
         Returns:
             For how many steps there were enough.
         """
-        block_size, give = len(due_by_turn), self.give_one_each
-        for step in range(first, first + num_steps):
-            if due_by_turn[step % block_size]:
-                due = due_by_turn[step % block_size]
-                if len(due) > self.num_free:
-                    return step - first
-                give([due[number] for number in sorted(due)] if len(due) > 1 else due.values())
+        block_size = len(due_by_turn)
+        if num_steps > block_size:
+            in_a_round = sum(map(len, due_by_turn))
+            num_steps = min(num_steps, (self.num_free // in_a_round + 1) * block_size) if in_a_round else num_steps
+        start = first % block_size
+        turns = (due_by_turn * ((start + num_steps) // block_size + 1))[start : start + num_steps]
+        due = [blocks for turn in turns if turn for blocks in turn.values()]
+        if len(due) > self.num_free:
+            num_due = list(accumulate(map(len, turns), initial=0))
+            num_steps = bisect_right(num_due, self.num_free) - 1
+            del due[num_due[num_steps] :]
+        self.give_one_each(due)
         return num_steps
 
     def give_back(self, blocks: list[int]) -> None:
