@@ -81,10 +81,14 @@ class CostModel:
             pairs: query-key pairs of its chunks.
             chunk_context: tokens that its chunks read.
         """
-        attention = self.kv * context + self.q * pairs
+        return self.linear_us(num_tokens) + self.attention_us(context, pairs, chunk_context)
+
+    def attention_us(self, context: int, pairs: int, chunk_context: int) -> int:
+        """Microseconds of attention alone; arguments as of `us`."""
+        cost = self.kv * context + self.q * pairs
         if pairs and (self.kv_mixed or self.kp):
-            attention += self.kv_mixed * context + self.kp * chunk_context
-        return self.linear_us(num_tokens) + (attention >> SHIFT)
+            cost += self.kv_mixed * context + self.kp * chunk_context
+        return cost >> SHIFT
 
     def linear_us(self, num_tokens: int) -> int:
         """Microseconds of everything but attention."""

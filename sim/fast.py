@@ -164,7 +164,10 @@ class FastEngine:
             else:
                 chunk_pairs += n * (2 * sequence.computed + n) // 2
                 chunk_context += sequence.computed + n
-        step_us = self._cost_model.us(num_tokens, decode_context, chunk_pairs, chunk_context) if num_tokens else 0
+        step_us = 0
+        if num_tokens:
+            attention_us = self._cost_model.attention_us(decode_context, chunk_pairs, chunk_context)
+            step_us = self._linear_us(num_tokens) + attention_us
         self.log.note_clock(scheduler.step, self.clock_us)
         self.log.step_us.append(step_us)
         self.clock_us += step_us

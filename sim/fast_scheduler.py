@@ -321,7 +321,7 @@ class FastScheduler:
         return None, num_tokens, need
 
     def _admit(self, sequence: Sequence, need: int) -> None:
-        sequence.stay.last = self.step - 1
+        sequence.wait.last = self.step - 1
         sequence.number = self._num_admitted
         self._num_admitted += 1
         stay = sequence.stay = Stay(sequence.request_id, sequence.number, self.step, not sequence.was_preempted)
@@ -376,7 +376,7 @@ class FastScheduler:
         """Take a request out before this step."""
         if sequence.number not in self.running or self.running[sequence.number] is not sequence:
             self.waiting.remove(sequence)
-            sequence.stay.last = self.step - 1
+            sequence.wait.last = self.step - 1
             return
         if sequence.asleep:
             self._rouse(sequence)

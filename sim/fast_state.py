@@ -6,7 +6,7 @@ from collections.abc import Collection
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
-from .residency import RunLog, Stay
+from .residency import RunLog, Stay, Wait
 from .scenario import RequestSpec
 
 
@@ -24,6 +24,7 @@ class Sequence:
         "sort_key",
         "stay",
         "tokens",
+        "wait",
         "wake_step",
         "was_preempted",
     )
@@ -40,6 +41,7 @@ class Sequence:
         self.origin = 0
         self.wake_step = -1
         self.number = -1
+        self.wait: Wait
         self.stay: Stay
 
     def decodes(self, max_model_len: int) -> bool:
@@ -72,8 +74,8 @@ class WaitingLine:
         else:
             self._line.append(sequence)
             key = (1, self._count)
-        sequence.stay = Stay(sequence.request_id, key, step)
-        log.waiting.append(sequence.stay)
+        sequence.wait = Wait(sequence.request_id, key, step)
+        log.waiting.append(sequence.wait)
 
     def head(self) -> Sequence:
         """The next to be served."""

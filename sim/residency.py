@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from .reasons import Reason
 from .trace import StepRecord
@@ -47,19 +47,25 @@ class Served(NamedTuple):
         return self.blocks_before < self.blocks_after
 
 
-class Stay:
-    """One time in a queue: a request, its first and last step there.
+class Wait:
+    """One time in the waiting queue: a request, its first and last step there, and its place in line."""
 
-    `key` orders a queue: the number of the admission for running requests, the place in line for waiting ones.
-    """
+    __slots__ = ("first", "key", "last", "request_id")
 
-    __slots__ = ("blocks", "first", "is_new", "key", "last", "log", "request_id")
-
-    def __init__(self, request_id: str, key: Any, first: int, is_new: bool = False) -> None:
+    def __init__(self, request_id: str, key: Any, first: int) -> None:
         self.request_id = request_id
         self.key = key
         self.first = first
         self.last = FOR_EVER
+
+
+class Stay(Wait):
+    """One time among the running, whose key is the number of its admission."""
+
+    __slots__ = ("blocks", "is_new", "log")
+
+    def __init__(self, request_id: str, key: int, first: int, is_new: bool) -> None:
+        super().__init__(request_id, key, first)
         self.is_new = is_new
         self.blocks: list[int] = []
         self.log: list[Entry] = []
@@ -91,6 +97,9 @@ class Stay:
         return 0
 
 
+W = TypeVar("W", bound=Wait)
+
+
 @dataclass(slots=True)
 class RunLog:
     """Everything that a run leaves, while it is written."""
@@ -98,7 +107,7 @@ class RunLog:
     block_size: int
     num_gpu_blocks: int
     running: list[Stay] = field(default_factory=list)
-    waiting: list[Stay] = field(default_factory=list)
+    waiting: list[Wait] = field(default_factory=list)
     # The length of each step, and in some steps the clock at their start, wherever it was put forward.
     step_us: "array[int]" = field(default_factory=lambda: array("i"))
     clock_steps: "array[int]" = field(default_factory=lambda: array("i"))
@@ -139,15 +148,15 @@ class RunLog:
 class InLine(Sequence[str]):
     """Who waits in one step, in order; looked up when it is asked for, since thousands may wait."""
 
-    def __init__(self, stays: list[Stay], step: int) -> None:
-        self._stays = stays
+    def __init__(self, waits: list[Wait], step: int) -> None:
+        self._waits = waits
         self._step = step
         self._ids: list[str] | None = None
 
     def _all(self) -> list[str]:
         if self._ids is None:
-            here = [stay for stay in self._stays if stay.first <= self._step <= stay.last]
-            self._ids = [stay.request_id for stay in sorted(here, key=lambda stay: stay.key)]
+            here = [wait for wait in self._waits if wait.first <= self._step <= wait.last]
+            self._ids = [wait.request_id for wait in sorted(here, key=lambda wait: wait.key)]
         return self._ids
 
     def __len__(self) -> int:
@@ -175,7 +184,7 @@ class LazySteps(Sequence[StepRecord]):
         self.log = log
         self._num_steps = num_steps
         self._running: list[list[Stay]] | None = None
-        self._waiting: list[list[Stay]] | None = None
+        self._waiting: list[list[Wait]] | None = None
 
     def __len__(self) -> int:
         return self._num_steps
@@ -197,8 +206,8 @@ class LazySteps(Sequence[StepRecord]):
     def __iter__(self) -> Iterator[StepRecord]:
         return (self._record(step) for step in range(self._num_steps))
 
-    def _listed(self, stays: list[Stay]) -> list[list[Stay]]:
-        windows: list[list[Stay]] = [[] for _ in range(self._num_steps // WINDOW_STEPS + 1)]
+    def _listed(self, stays: list[W]) -> list[list[W]]:
+        windows: list[list[W]] = [[] for _ in range(self._num_steps // WINDOW_STEPS + 1)]
         for stay in stays:
             last = min(stay.last, self._num_steps)
             for window in range(stay.first // WINDOW_STEPS, last // WINDOW_STEPS + 1):

@@ -1,9 +1,10 @@
 """The same tally straight from the log of a run, without opening its steps."""
 
 from array import array
+from collections.abc import Sequence
 from itertools import accumulate
 
-from .residency import ASLEEP, RunLog, Stay
+from .residency import ASLEEP, RunLog, Stay, Wait
 from .tally import Moment, Tally
 
 
@@ -27,9 +28,9 @@ class _Reader:
         tally.waiting_max, tally.waiting_sum = self._lengths(log.waiting)
         tally.running_max, tally.running_sum = self._lengths(log.running)
         tally.preemptions = sum(len(ids) for step, ids in log.preempted.items() if step < self._num_steps)
-        for stay in log.waiting:
-            if stay.first <= self._last(stay):
-                tally.see(stay.request_id, stay.first)
+        for wait in log.waiting:
+            if wait.first <= self._last(wait):
+                tally.see(wait.request_id, wait.first)
         for stay in log.running:
             if stay.first <= self._last(stay):
                 self._served(stay)
@@ -40,13 +41,13 @@ class _Reader:
         self._steps()
         return tally
 
-    def _last(self, stay: Stay) -> int:
+    def _last(self, stay: Wait) -> int:
         return min(stay.last, self._num_steps - 1)
 
     def _moment(self, step: int) -> Moment:
         return Moment(step, self._ends[step] if self._ends else 0)
 
-    def _lengths(self, stays: list[Stay]) -> tuple[int, int]:
+    def _lengths(self, stays: Sequence[Wait]) -> tuple[int, int]:
         """The greatest length of a queue, and the sum of its lengths over all steps."""
         more = array("i", bytes(4 * (self._num_steps + 1)))
         total = 0

@@ -45,7 +45,7 @@ class _LogReader:
         # Who is admitted in the step of its arrival waits in no step; with it in front stretches come in order.
         for stay in sorted([*log.waiting, *log.running], key=attrgetter("first")):
             last = min(stay.last, self.num_steps - 1)
-            if not stay.log:
+            if not isinstance(stay, Stay):
                 self.lanes[stay.request_id].add(stay.first, last, "waiting")
             elif stay.first <= last:
                 self._run(stay, last)
