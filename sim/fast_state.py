@@ -132,8 +132,14 @@ class BlockStack:
 
     def give_one_each(self, wanting: Collection[list[int]]) -> None:
         """The next one to each list; the caller knows that there are so many."""
-        for blocks, block_id in zip(wanting, self.take(len(wanting)), strict=True):
-            blocks.append(block_id)
+        returned = self._returned
+        for blocks in wanting:
+            if returned:
+                blocks.append(returned.pop())
+            else:
+                blocks.append(self._next_unused)
+                self._next_unused += 1
+        self.num_free -= len(wanting)
 
     def give_in_turn(self, due_by_turn: list[dict[int, list[int]]], first: int, num_steps: int) -> int:
         """One block to each that is due, step by step, and within a step in the order in which they stand.
