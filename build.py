@@ -270,15 +270,17 @@ def pyscript_files() -> list[Path]:
 
 def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None:
     """Copy Pyodide and PyScript, and put the simulator and the start beside them."""
-    pyodide, pyscript = PACKAGES / "pyodide", PACKAGES / "@pyscript" / "core"
-    for package in (pyodide, pyscript):
+    pyodide, pyscript, morphdom = (PACKAGES / name for name in ("pyodide", "@pyscript/core", "morphdom"))
+    for package in (pyodide, pyscript, morphdom):
         if not package.is_dir():
             raise BuildError(f"{package.relative_to(PACKAGES.parent)} is missing: run `make setup` (or `npm ci`) first")
     target = out / "vendor" / "pyodide"
     copy([pyodide / name for name in PYODIDE_FILES] + [SITE / "assets" / BOOT], target)
     copy(pyscript_files(), out / "vendor" / "pyscript")
-    manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript)]
-    licences = "".join("{name} {version}, {license}, {homepage}\n".format_map(manifest) for manifest in manifests)
+    copy([morphdom / "dist" / "morphdom-esm.js", morphdom / "LICENSE"], out / "vendor" / "morphdom")
+    copy([pyscript / "LICENSE"], out / "vendor" / "pyscript")
+    manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript, morphdom)]
+    licences = "".join("{name} {version}, {license}, {repository[url]}\n".format_map(manifest) for manifest in manifests)
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
     pack_simulator(target / "sim.zip", catalogs)
     lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())

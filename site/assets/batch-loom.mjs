@@ -189,6 +189,7 @@ export class BatchLoom extends HTMLElement {
       this.#tellProgress(null);
       if (!this.#engine || picture.progress) return null;
       this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
+      this.dispatchEvent(new Event("drawn"));
       this.#shown = this.#limit(values);
       this.#tellOutputs();
       return null;

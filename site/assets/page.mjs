@@ -8,6 +8,7 @@ import { Refused, startEngine } from "./engine.mjs";
 import { explainTerms } from "./glossary.mjs";
 import { applyQuery } from "./query.mjs";
 import { askQuestions } from "./question.mjs";
+import { loadMorphdom } from "./swap.mjs";
 
 const html = document.documentElement;
 const figures = [...document.querySelectorAll("batch-loom")].filter((element) => element instanceof BatchLoom);
@@ -56,7 +57,7 @@ async function start() {
   if (html.dataset.engine !== "static") return;
   setState("loading");
   try {
-    const { call, died } = await startEngine(showProgress);
+    const [{ call, died }] = await Promise.all([startEngine(showProgress), loadMorphdom()]);
     died.then(fail);
     setState("ready");
     for (const figure of figures) figure.connect(call);

@@ -75,7 +75,7 @@ function hideParts(given, figures) {
       ...(controlsOf(figure.form).get(name) ?? []).map((control) => control.closest("[data-control], label") ?? control),
       ...figure.shadowRoot.querySelectorAll(`[data-part="${CSS.escape(name)}"]`),
     ].map((element) => { element.hidden = true; });
-    new MutationObserver(hide).observe(figure.shadowRoot.querySelector('[data-part="result"]'), { childList: true });
+    figure.addEventListener("drawn", hide);
     return hide();
   }));
 }

@@ -21,7 +21,7 @@ export class Selection {
     figure.addEventListener("focusout", () => this.#pass(""));
     root.addEventListener("click", (event) => this.#click(event));
     root.addEventListener("keydown", (event) => event.key === "Escape" && this.#keep(""));
-    new MutationObserver(() => this.#show()).observe(result, { childList: true });
+    figure.addEventListener("drawn", () => this.#wanted && this.#show());
   }
 
   #pass(ids) {
@@ -45,8 +45,12 @@ export class Selection {
     if (sentences.length > 0) this.#figure.say(sentences.map(({ textContent }) => textContent).join(" "));
   }
 
+  get #wanted() {
+    return this.#passing || this.#kept;
+  }
+
   #show() {
-    const wanted = this.#passing || this.#kept;
+    const wanted = this.#wanted;
     const ids = new Set(wanted.split(" "));
     this.#figure.toggleAttribute(MARK, wanted !== "");
     for (const element of this.#figure.shadowRoot.querySelectorAll("[data-request]")) {

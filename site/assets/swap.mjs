@@ -1,13 +1,21 @@
-// Replaces a picture by a new one without losing what the reader did in it.
+// Turns a picture into the next one, node by node: what is as before stays, with the focus, how far it is scrolled and
+// which details are open, and only what is new is laid out.
 
-/** Puts `html` into `result`; keeps which details are open, where the focus is, and how far regions are scrolled. */
+let morphdom; // comes with the engine: before it there is no other picture
+
+/** To be awaited before the first swap. */
+export async function loadMorphdom() {
+  ({ default: morphdom } = await import("../vendor/morphdom/morphdom-esm.js"));
+}
+
+/** Makes the children of `result` those of `html`. Returns the parts that it has for `swapParts`: none. */
 export function swap(result, html) {
-  keeping(result, () => { result.innerHTML = html; });
+  morph(result, parse(`<div>${html}</div>`), { childrenOnly: true });
   return [];
 }
 
 /**
- * The same for a picture that comes in parts, each one element: those that are as `before` stay as they are. `set` gives
+ * The same for a picture that comes in parts, each one element: those that are as `before` are left alone. `set` gives
  * attributes by selector. Returns the parts, for the next time.
  */
 export function swapParts(result, { parts, set }, before) {
@@ -15,10 +23,7 @@ export function swapParts(result, { parts, set }, before) {
     swap(result, parts.join(""));
   } else {
     for (const [index, html] of parts.entries()) {
-      if (html === before[index]) continue;
-      const old = result.children[index];
-      keeping(old, () => { old.outerHTML = html; }, () => result.children[index]);
-      carryOver(old, result.children[index]);
+      if (html !== before[index]) morph(result.children[index], parse(html));
     }
   }
   for (const [selector, attributes] of Object.entries(set)) {
@@ -29,35 +34,34 @@ export function swapParts(result, { parts, set }, before) {
   return parts;
 }
 
-/** What is asked for later stands as it was until it comes, where the picture says so: nothing jumps meanwhile. */
-function carryOver(old, now) {
-  const [was, place] = [old, now].map((part) => part.querySelector("[data-keeps]"));
-  if (!was || !place) return;
-  place.replaceChildren(...was.childNodes);
-  place.setAttribute("aria-busy", "true");
+function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild;
 }
 
-/** Calls `change`, and carries over what the reader did in `old` to what `find` gives afterwards. */
-function keeping(old, change, find = () => old) {
+/** An element that had to make way takes the focus with it: then the one that is like it has it. */
+function morph(old, now, options) {
   const root = old.getRootNode();
-  const opened = new Map(byId(old, "details").map(({ id, open }) => [id, open]));
-  const scrolled = byId(old, "[tabindex]").map(({ id, scrollLeft, scrollTop }) => ({ id, scrollLeft, scrollTop }));
   const focused = old.contains(root.activeElement) ? focusKey(root.activeElement) : null;
-
-  change();
-
-  const now = find();
-  for (const details of byId(now, "details")) {
-    if (opened.has(details.id)) details.open = opened.get(details.id);
-  }
-  for (const { id, scrollLeft, scrollTop } of scrolled) {
-    const region = root.getElementById(id);
-    if (region && (scrollLeft || scrollTop)) Object.assign(region, { scrollLeft, scrollTop });
-  }
-  if (focused) (now.matches(focused) ? now : now.querySelector(focused))?.focus({ preventScroll: true });
+  morphdom(old, now, { ...options, onBeforeElUpdated: isDifferent });
+  if (focused && !root.activeElement) root.querySelector(focused)?.focus({ preventScroll: true });
 }
 
-const byId = (part, selector) => [...part.querySelectorAll(selector)].filter((element) => element.id);
+/** Whether there is anything to change. What the reader has opened stays open. */
+function isDifferent(old, now) {
+  if (old.id && old.localName === "details") now.open = old.open;
+  if (old.hasAttribute("data-keeps") && now.hasAttribute("data-keeps")) return askAgain(old, now);
+  return !old.isEqualNode(now);
+}
+
+/** What is asked for later stands as it was until it comes, where the picture says so: nothing jumps meanwhile. */
+function askAgain(old, now) {
+  old.dataset.ask = now.dataset.ask;
+  delete old.dataset.answered;
+  old.setAttribute("aria-busy", "true");
+  return false;
+}
 
 /** A selector that finds the same element in the next picture: its id, or for a summary that of its details. */
 function focusKey(element) {
