@@ -280,7 +280,9 @@ def write_runtime(out: Path, catalogs: Catalogs, *, with_snapshot: bool) -> None
     copy([morphdom / "dist" / "morphdom-esm.js", morphdom / "LICENSE"], out / "vendor" / "morphdom")
     copy([pyscript / "LICENSE"], out / "vendor" / "pyscript")
     manifests = [json.loads((package / "package.json").read_bytes()) for package in (pyodide, pyscript, morphdom)]
-    licences = "".join("{name} {version}, {license}, {repository[url]}\n".format_map(manifest) for manifest in manifests)
+    licences = "".join(
+        "{name} {version}, {license}, {repository[url]}\n".format_map(manifest) for manifest in manifests
+    )
     (out / "vendor" / "LICENSES.txt").write_text(licences, encoding="utf-8")
     pack_simulator(target / "sim.zip", catalogs)
     lock = json.loads((pyodide / "pyodide-lock.json").read_bytes())

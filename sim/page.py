@@ -98,7 +98,7 @@ def _render(question: Mapping[str, Any]) -> object:
     figure = DRAWN[question["figure"]]
     values, words = figure.check(question["values"]), WORDS[question["language"]]
     if figure is not SANDBOX:
-        return figure.render(values, words)
+        return {"parts": figure.parts(values, words), "set": {}}
     progress = advance(values)
     if progress is not None:
         return {"progress": progress}

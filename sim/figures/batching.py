@@ -58,7 +58,7 @@ def form(words: Words) -> str:
     return how + request_buttons("ABCDEFGH", words) + transport(NAME, STEP, STEP.default, words) + sliders
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """Arrivals, then a row of slots for each rule with its numbers up to the step, and the whole runs as a table."""
     tail, step = values["tail"], values["step"]
     assert isinstance(tail, int)
@@ -71,13 +71,11 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     is_over = step + 1 >= runs[0].steps
     why = _why(tail, runs, words) if is_over else words.html("batching.why.now", **_so_far(step, runs))
     rules = (_rule(run, step, words) for run in runs)
-    return "".join(
-        (
-            _arrivals(tail, words),
-            element("ol", {"class": "rules", "data-part": "picture"} | told, *rules),
-            element("p", {"class": "why", "data-part": "why"}, why),
-            _table(tail, runs, words),
-        )
+    return (
+        _arrivals(tail, words),
+        element("ol", {"class": "rules", "data-part": "picture"} | told, *rules),
+        element("p", {"class": "why", "data-part": "why"}, why),
+        _table(tail, runs, words),
     )
 
 
@@ -208,4 +206,4 @@ def _span(stay: Stay) -> str:
     return f"{stay.start}–{stay.end - 1}{held}"
 
 
-BATCHING = Figure(NAME, (TAIL, STEP), DEFAULTS, form, render)
+BATCHING = Figure(NAME, (TAIL, STEP), DEFAULTS, form, parts)

@@ -1,6 +1,6 @@
 """Table 3: ten decodes, a prompt of 24 tokens, and only the budget changes. A fourth row is the reader's own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..onestep import OneStep, coming_steps, onestep
@@ -31,19 +31,17 @@ def form(words: Words) -> str:
     )
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """A row for each budget, and the numbers as a table."""
     yours = values["B"]
     assert isinstance(yours, int)
     rows = [_row(budget, "fixed", words) for budget in TABLE_3]
     mine = _row(yours, "yours", words)
-    return "".join(
-        (
-            element("ol", {"class": "plans", "data-part": "picture"}, *rows),
-            element("ol", {"class": "plans own", "data-part": "yours"}, mine),
-            element("p", {"class": "why", "data-part": "why"}, _why(yours, words)),
-            _table(yours, words),
-        )
+    return (
+        element("ol", {"class": "plans", "data-part": "picture"}, *rows),
+        element("ol", {"class": "plans own", "data-part": "yours"}, mine),
+        element("p", {"class": "why", "data-part": "why"}, _why(yours, words)),
+        _table(yours, words),
     )
 
 
@@ -127,4 +125,4 @@ def _by_step(budget: int, step: OneStep) -> str:
     return " + ".join(str(one.prefill) for one in coming_steps(D, P, budget, M))
 
 
-BUDGETS = Figure(NAME, (YOURS,), DEFAULTS, form, render)
+BUDGETS = Figure(NAME, (YOURS,), DEFAULTS, form, parts)

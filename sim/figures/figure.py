@@ -1,6 +1,6 @@
 """What a figure is: a name, controls, a form made once, and a picture drawn from their values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ConfigError
@@ -17,14 +17,19 @@ class Figure:
         controls: the parameters that its form sets.
         defaults: the value of each control that the page starts with.
         form: HTML of the controls; made once, never replaced.
-        render: HTML of the picture for checked values; a pure function.
+        parts: HTML of the picture for checked values, each part one element; a pure function. Parts that are as before
+            stay in the page.
     """
 
     name: str
     controls: tuple[Parameter, ...]
     defaults: Mapping[str, Value]
     form: Callable[[Words], str]
-    render: Callable[[Mapping[str, Value], Words], str]
+    parts: Callable[[Mapping[str, Value], Words], Sequence[str]]
+
+    def render(self, values: Mapping[str, Value], words: Words) -> str:
+        """The whole picture as one text."""
+        return "".join(self.parts(values, words))
 
     def check(self, values: Mapping[str, object]) -> dict[str, Value]:
         """All controls' values: those of `values`, and the default where one is left out.

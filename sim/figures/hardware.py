@@ -61,14 +61,14 @@ def _only(parameter: Parameter, there: Container[Value]) -> Parameter:
     return replace(parameter, choices=tuple(choice for choice in parameter.choices if choice in there))
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """The lanes, the step that is looked at, the budgets side by side, what is known of the errors, and a table."""
     name, backend, step = str(values["recording"]), str(values["backend"]), values["step"]
     assert isinstance(step, int)
     found = recordings().get((name, backend))
     if found is None:
         missing = words.html("hardware.missing", backend=words(f"control.backend.{backend}"))
-        return element("p", {"class": "why", "data-part": "why"}, missing)
+        return (element("p", {"class": "why", "data-part": "why"}, missing),)
     model = COST_MODELS.get(PROFILES.get(backend, ""))
     bars = _bars(found, model)
     picture = {"class": "picture", "role": "img", "aria-label": _alt(bars, words), "data-part": "picture"}
@@ -78,15 +78,13 @@ def render(values: Mapping[str, Value], words: Words) -> str:
     scroll |= {"aria-label": words("schedule.timeline"), "data-valuetext": _valuetext(bars, step, words)}
     listed = all_events(found.run(), words)
     scroll["data-events"] = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
-    return "".join(
-        (
-            element("div", scroll, drawing),
-            _legend(words),
-            element("div", {"class": "told"}, _panel(found, bars, step, words), _why(found, bars, step, words)),
-            _budgets(backend, name, words),
-            _trust(found, bars, model, words),
-            _table(found, bars, words),
-        )
+    return (
+        element("div", scroll, drawing),
+        _legend(words),
+        element("div", {"class": "told"}, _panel(found, bars, step, words), _why(found, bars, step, words)),
+        _budgets(backend, name, words),
+        _trust(found, bars, model, words),
+        _table(found, bars, words),
     )
 
 
@@ -327,4 +325,4 @@ def _table(found: Recorded, bars: Sequence[Bar], words: Words) -> str:
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 
-HARDWARE = Figure(NAME, CONTROLS, DEFAULTS, form, render)
+HARDWARE = Figure(NAME, CONTROLS, DEFAULTS, form, parts)

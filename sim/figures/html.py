@@ -1,14 +1,19 @@
 """HTML and SVG as text. Attributes are always escaped, children are markup already."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _VOID = frozenset({"input", "br", "hr", "link"})
+_has_special = re.compile("[&<>\"']").search
 
 
 def escape(text: object) -> str:
     """`text` for use between tags and in attributes."""
-    escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = str(text)
+    if not _has_special(text):
+        return text
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace('"', "&quot;").replace("'", "&#39;")
 
 
@@ -20,16 +25,13 @@ def element(name: str, attributes: Mapping[str, object] | None = None, *children
         attributes: by name; `True` gives an attribute without a value, `False` and `None` none.
         children: markup, already escaped.
     """
-    opening = name + "".join(_attribute(key, value) for key, value in (attributes or {}).items())
-    if name in _VOID:
-        return f"<{opening}>"
-    return f"<{opening}>{''.join(children)}</{name}>"
-
-
-def _attribute(name: str, value: object) -> str:
-    if value is None or value is False:
-        return ""
-    return f" {name}" if value is True else f' {name}="{escape(value)}"'
+    opening = f"<{name}"
+    for key, value in (attributes or {}).items():
+        if value is True:
+            opening += f" {key}"
+        elif value is not None and value is not False:
+            opening += f' {key}="{escape(value)}"'
+    return f"{opening}>" if name in _VOID else f"{opening}>{''.join(children)}</{name}>"
 
 
 def output(name: str, value: object, shown: str | None = None, **attributes: object) -> str:
@@ -59,12 +61,11 @@ def table(identity: str, summary: str, head: Sequence[object], rows: Sequence[Se
         head: texts of the column headers, or `Cell`s.
         rows: texts or numbers, or `Cell`s.
     """
-    heads = "".join(_cell("th", item, scope="col") for item in head)
-    body = "".join(
-        element("tr", None, _cell("th", first, scope="row"), *(_cell("td", item) for item in rest))
-        for first, *rest in rows
-    )
-    inner = element("table", None, element("thead", None, element("tr", None, heads)), element("tbody", None, body))
+    heads = [_cell('th scope="col"', "th", item) for item in head]
+    body = []
+    for first, *rest in rows:
+        body += ["<tr>", _cell('th scope="row"', "th", first), *[_cell("td", "td", item) for item in rest], "</tr>"]
+    inner = element("table", None, element("thead", None, element("tr", None, *heads)), element("tbody", None, *body))
     region = {"class": "scroll", "id": f"{identity}-scroll", "tabindex": 0, "role": "region", "aria-label": summary}
     return element(
         "details",
@@ -74,7 +75,7 @@ def table(identity: str, summary: str, head: Sequence[object], rows: Sequence[Se
     )
 
 
-def _cell(name: str, item: object, **attributes: object) -> str:
+def _cell(opening: str, name: str, item: object) -> str:
     if isinstance(item, Cell):
-        return element(name, {**attributes, "data-request": item.request}, escape(item.text))
-    return element(name, attributes, escape(item))
+        return f'<{opening} data-request="{escape(item.request)}">{escape(item.text)}</{name}>'
+    return f"<{opening}>{escape(item)}</{name}>"

@@ -1,6 +1,6 @@
 """The first picture: D decodes at the door, a budget of B tokens, one prompt of P tokens, and the steps to come."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -62,18 +62,16 @@ def form(words: Words) -> str:
     )
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """Picture, numbers, the sentence that says why, the coming steps, and a table of them."""
     model = Model(**values)  # type: ignore[arg-type]
     step = onestep(*model)
-    return "".join(
-        (
-            _picture(model, step, words),
-            element("div", {"class": "told"}, _numbers(step, words), _sentence(model, step, words)),
-            _coming(model, step, words),
-            _groups(words),
-            _table(model, step, words),
-        )
+    return (
+        _picture(model, step, words),
+        element("div", {"class": "told"}, _numbers(step, words), _sentence(model, step, words)),
+        _coming(model, step, words),
+        _groups(words),
+        _table(model, step, words),
     )
 
 
@@ -297,4 +295,4 @@ def _table(model: Model, step: OneStep, words: Words) -> str:
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 
-ONE_STEP = Figure(NAME, ONESTEP, DEFAULTS, form, render)
+ONE_STEP = Figure(NAME, ONESTEP, DEFAULTS, form, parts)

@@ -66,10 +66,10 @@ class Schedule:
         def form(words: Words) -> str:
             return _form(self, step, words)
 
-        def render(values: Mapping[str, Value], words: Words) -> str:
-            return _render(self, values, words)
+        def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
+            return _parts(self, values, words)
 
-        return Figure(self.name, controls, {control.name: control.default for control in controls}, form, render)
+        return Figure(self.name, controls, {control.name: control.default for control in controls}, form, parts)
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +96,7 @@ def _form(schedule: Schedule, step: Parameter, words: Words) -> str:
     return how + settings + who + transport(schedule.name, step, step.default, words)
 
 
-def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> str:
+def _parts(schedule: Schedule, values: Mapping[str, Value], words: Words) -> Sequence[str]:
     this, step = schedule.run(values), values["step"]
     assert isinstance(step, int)
     reasons = element("p", {"class": "why", "data-part": "why"}, why(this, step, words))
@@ -108,8 +108,7 @@ def _render(schedule: Schedule, values: Mapping[str, Value], words: Words) -> st
     extras += [draw(this, step, words) for draw in schedule.panels]
     if extras:
         parts.append(element("div", {"class": "extras"}, *extras))
-    parts += [counters(step, this.moments[step], words), _whole_run(schedule, schedule.chosen(values), words)]
-    return "".join(parts)
+    return (*parts, counters(step, this.moments[step], words), *_whole_run(schedule, schedule.chosen(values), words))
 
 
 # ---------------------------------------------------------------- the timeline
@@ -180,10 +179,10 @@ def _alt(this: Run, words: Words) -> str:
 
 
 @lru_cache(maxsize=64)
-def _whole_run(schedule: Schedule, values: tuple[Value, ...], words: Words) -> str:
-    """What does not depend on the step that is looked at."""
+def _whole_run(schedule: Schedule, values: tuple[Value, ...], words: Words) -> tuple[str, str]:
+    """What does not depend on the step that is looked at: all steps for paper, and the table."""
     this = _run(schedule, values)
-    return multiples(this, words) + _table(schedule, this, words)
+    return multiples(this, words), _table(schedule, this, words)
 
 
 def _table(schedule: Schedule, this: Run, words: Words) -> str:

@@ -3,7 +3,7 @@
 Nothing here is the one-step model: each picture is a step of a run, and a configuration that vLLM refuses is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -139,7 +139,7 @@ def form(words: Words) -> str:
     )
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """The step, its numbers, the sentence that says why, and the steps that follow as a table."""
     found = outcome(values)
     error = found.trace.error
@@ -152,18 +152,16 @@ def render(values: Mapping[str, Value], words: Words) -> str:
         numbers, why = _numbers(found, words), _why(values, found, words)
         alt, drawing = words("starvation.alt", budget=found.budget, **found.numbers()), _drawing(values, found)
     kinds = [f" shows-{name}" for name, values_ in PRESETS.items() if values_ == values]
-    return "".join(
-        (
-            element(
-                "div",
-                {"class": "picture" + "".join(kinds), "role": "img", "aria-label": alt, "data-part": "picture"},
-                drawing,
-            ),
-            numbers,
-            element("p", {"class": "why", "data-part": "why"}, why),
-            _cases(words),
-            _table(found, words),
-        )
+    return (
+        element(
+            "div",
+            {"class": "picture" + "".join(kinds), "role": "img", "aria-label": alt, "data-part": "picture"},
+            drawing,
+        ),
+        numbers,
+        element("p", {"class": "why", "data-part": "why"}, why),
+        _cases(words),
+        _table(found, words),
     )
 
 
@@ -264,4 +262,4 @@ def _table(found: Outcome, words: Words) -> str:
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 
-STARVATION = Figure(NAME, CONTROLS, DEFAULTS, form, render)
+STARVATION = Figure(NAME, CONTROLS, DEFAULTS, form, parts)

@@ -4,7 +4,7 @@ All coordinates are integers. Colours and textures are classes; the style sheet 
 `<path>`, so that hundreds of them stay cheap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .html import element, escape
@@ -31,8 +31,13 @@ class Grid(NamedTuple):
 
     def at(self, index: int) -> tuple[int, int]:
         """The upper left corner of cell `index`."""
-        row, column = divmod(index, self.per_row)
-        return self.left + column * self.pitch, self.top + (-row if self.upward else row) * self.pitch
+        return self.corners((index,))[0]
+
+    def corners(self, indices: Iterable[int]) -> list[tuple[int, int]]:
+        """The upper left corners of these cells."""
+        pitch, per_row, left, top, upward = self
+        down = -pitch if upward else pitch
+        return [(left + index % per_row * pitch, top + index // per_row * down) for index in indices]
 
 
 def grid_for(count: int) -> Grid:
@@ -47,8 +52,8 @@ def grid_for(count: int) -> Grid:
 def cell_data(grid: Grid, cells: Sequence[int], inset: int) -> str:
     """Path data of a square for each cell of `cells`, `inset` smaller on every side."""
     side = grid.pitch - 2 * inset
-    corners = (grid.at(index) for index in cells)
-    return "".join(f"M{x + inset} {y + inset}h{side}v{side}h-{side}z" for x, y in corners)
+    square = f"h{side}v{side}h-{side}z"
+    return "".join([f"M{x + inset} {y + inset}{square}" for x, y in grid.corners(cells)])
 
 
 def cells(kind: str, grid: Grid, indices: Sequence[int]) -> str:
@@ -77,10 +82,9 @@ def inner_marks(grid: Grid, indices: Sequence[int]) -> str:
         return ""
     radius = grid.pitch * 11 // 32 if grid.pitch >= 30 else grid.pitch // 4
     half = grid.pitch // 2
-    centres = (grid.at(index) for index in indices)
     arc = f"a{radius} {radius} 0 1 0"
     disc = f"{arc} {2 * radius} 0{arc} -{2 * radius} 0"
-    data = "".join(f"M{x + half - radius} {y + half}{disc}" for x, y in centres)
+    data = "".join([f"M{x + half - radius} {y + half}{disc}" for x, y in grid.corners(indices)])
     return element("path", {"class": "inner", "d": data})
 
 
@@ -90,8 +94,8 @@ def crosses(grid: Grid, indices: Sequence[int]) -> str:
         return ""
     inset = grid.pitch * 5 // 16
     side = grid.pitch - 2 * inset
-    corners = [grid.at(index) for index in indices]
-    data = "".join(f"M{x + inset} {y + inset}l{side} {side}m-{side} 0l{side} -{side}" for x, y in corners)
+    cross = f"l{side} {side}m-{side} 0l{side} -{side}"
+    data = "".join([f"M{x + inset} {y + inset}{cross}" for x, y in grid.corners(indices)])
     return element("path", {"class": "cross", "d": data, "stroke-width": 2})
 
 
@@ -124,10 +128,12 @@ def labels(kind: str, grid: Grid, names: Sequence[tuple[int, str]]) -> str:
         return ""
     half = grid.pitch // 2
     size = grid.pitch * 2 // 5
-    texts = []
-    for index, name in names:
-        x, y = grid.at(index)
-        texts.append(element("text", {"x": x + half, "y": y + half + size * 3 // 8}, escape(name)))
+    down = half + size * 3 // 8
+    places = grid.corners(index for index, _ in names)
+    texts = [
+        f'<text x="{x + half}" y="{y + down}">{escape(name)}</text>'
+        for (x, y), (_, name) in zip(places, names, strict=True)
+    ]
     data = {"class": f"labels {kind}{' small' if size < 12 else ''}", "font-size": size, "text-anchor": "middle"}
     return element("g", data, *texts)
 

@@ -51,20 +51,18 @@ def form(words: Words) -> str:
     )
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     """Three charts with the chosen budget lit, its numbers, what they say, and all runs as a table."""
     density, budget = values["density"], int(str(values["budget"]))
     assert isinstance(density, int)
     runs = points(density)
     chosen = next(point for point in runs if point.budget == budget)
     drawn = [_chart(name, runs, chosen, words) for name in CHARTS]
-    return "".join(
-        (
-            element("div", {"class": "charts", "data-part": "picture"}, *drawn),
-            element("p", {"class": "why", "data-part": "why"}, _why(density, runs, chosen, words)),
-            element("p", {"class": "simulated"}, words.html("tradeoff.simulated")),
-            _table(runs, words),
-        )
+    return (
+        element("div", {"class": "charts", "data-part": "picture"}, *drawn),
+        element("p", {"class": "why", "data-part": "why"}, _why(density, runs, chosen, words)),
+        element("p", {"class": "simulated"}, words.html("tradeoff.simulated")),
+        _table(runs, words),
     )
 
 
@@ -126,4 +124,4 @@ def _table(runs: Sequence[Point], words: Words) -> str:
     return table(f"{NAME}-table", words("table.summary"), head, rows)
 
 
-TRADEOFF = Figure(NAME, (BUDGET, DENSITY), DEFAULTS, form, render)
+TRADEOFF = Figure(NAME, (BUDGET, DENSITY), DEFAULTS, form, parts)

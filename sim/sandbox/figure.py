@@ -81,21 +81,21 @@ def advance(values: Mapping[str, Value]) -> Progress | None:
     return RUNS.advance(key_of(values), SLICE_REQUESTS) or advance_baseline(values, SLICE_REQUESTS)
 
 
-def render(values: Mapping[str, Value], words: Words) -> str:
-    """The picture as one text.
+def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
+    """The parts with the band in its place.
 
     Raises:
         ConfigError: as for `draw`.
     """
     drawn = draw(values, words)
-    return "".join(drawn.parts).replace('class="selected" x="0"', f'class="selected" x="{drawn.band}"')
+    return [part.replace('class="selected" x="0"', f'class="selected" x="{drawn.band}"') for part in drawn.parts]
 
 
 def late_blocks(values: Mapping[str, Value], words: Words) -> str:
     """The block map, where it is asked for once the rest is there.
 
     Raises:
-        ConfigError: as for `render`.
+        ConfigError: as for `draw`.
     """
     run = run_of(values)
     step = _step(run, values)
@@ -113,7 +113,7 @@ def trial(index: object, values: Mapping[str, Value], words: Words) -> str:
         words: in which language.
 
     Raises:
-        ConfigError: as for `render`, or no such finding.
+        ConfigError: as for `draw`, or no such finding.
     """
     run = run_of(values)
     findings = _diagnosed(run)
@@ -124,7 +124,7 @@ def trial(index: object, values: Mapping[str, Value], words: Words) -> str:
     return draw_trial(try_change(run.scenario, run.trace, findings[index]), words)
 
 
-SANDBOX = Figure("sandbox", CONTROLS, first_values(), form, render)
+SANDBOX = Figure("sandbox", CONTROLS, first_values(), form, parts)
 """The figure of the page `sandbox/`."""
 
 

@@ -6,7 +6,7 @@ import { Problem } from "./problem.mjs";
 import { Player, press, pressKey } from "./buttons.mjs";
 import { Refused } from "./engine.mjs";
 import { Selection } from "./select.mjs";
-import { swap, swapParts } from "./swap.mjs";
+import { swap } from "./swap.mjs";
 
 const NEAR = "200px"; // a figure this close to the window is drawn before it is seen
 const SETTLED = 600; // milliseconds without a change after which the outcome is spoken
@@ -25,7 +25,7 @@ export class BatchLoom extends HTMLElement {
   #settling = 0;
   #resting = 0;
   #late = 0;
-  #parts = []; // what the picture was made of, where it comes in parts
+  #parts = []; // of the picture, as Python has sent them
   #told = null; // values for which something was said that the picture's sentence must not cut off
 
   connectedCallback() {
@@ -188,7 +188,8 @@ export class BatchLoom extends HTMLElement {
       }
       this.#tellProgress(null);
       if (!this.#engine || picture.progress) return null;
-      this.#parts = typeof picture === "string" ? swap(this.#result, picture) : swapParts(this.#result, picture, this.#parts);
+      swap(this.#result, picture, this.#parts);
+      this.#parts = picture.parts;
       this.dispatchEvent(new Event("drawn"));
       this.#shown = this.#limit(values);
       this.#tellOutputs();

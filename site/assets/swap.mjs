@@ -8,20 +8,13 @@ export async function loadMorphdom() {
   ({ default: morphdom } = await import("../vendor/morphdom/morphdom-esm.js"));
 }
 
-/** Makes the children of `result` those of `html`. Returns the parts that it has for `swapParts`: none. */
-export function swap(result, html) {
-  morph(result, parse(`<div>${html}</div>`), { childrenOnly: true });
-  return [];
-}
-
 /**
- * The same for a picture that comes in parts, each one element: those that are as `before` are left alone. `set` gives
- * attributes by selector. Returns the parts, for the next time.
+ * Makes the children of `result` those of the next picture, one for each of its `parts`; those parts that are as `before`
+ * are left alone. `set` gives attributes by selector.
  */
-export function swapParts(result, { parts, set }, before) {
-  if (before.length !== parts.length) {
-    swap(result, parts.join(""));
-  } else {
+export function swap(result, { parts, set }, before) {
+  if (before.length !== parts.length) morph(result, parse(`<div>${parts.join("")}</div>`), { childrenOnly: true });
+  else {
     for (const [index, html] of parts.entries()) {
       if (html !== before[index]) morph(result.children[index], parse(html));
     }
@@ -31,7 +24,6 @@ export function swapParts(result, { parts, set }, before) {
       for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     }
   }
-  return parts;
 }
 
 function parse(html) {

@@ -118,7 +118,8 @@ def test_nothing_jumps_when_python_arrives_and_unseen_figures_rest(
         for (const figure of document.querySelectorAll("batch-loom")) {
             const note = () => window.swapped.add(figure.getAttribute("figure"));
             const result = figure.shadowRoot.querySelector('[data-part="result"]');
-            new MutationObserver(note).observe(result, { childList: true });
+            const all = { attributes: true, characterData: true, childList: true, subtree: true };
+            new MutationObserver(note).observe(result, all);
         }
     }"""
     page.evaluate(swaps)

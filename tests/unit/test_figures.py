@@ -318,6 +318,14 @@ def test_every_word_is_there_and_used() -> None:
     assert asked | reasons == set(read_messages("en"))
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_each_part_is_one_element(name: str) -> None:
+    figure = FIGURES[name]
+    parts = figure.parts(figure.check({}), WORDS["en"])
+    assert [len(parse(part)) for part in parts] == [1] * len(parts)
+    assert figure.render(figure.check({}), WORDS["en"]) == "".join(parts)
+
+
 def test_chinese_has_no_typed_spaces_between_scripts() -> None:
     han = "[\u4e00-\u9fff\uff00-\uffef]"
     for message_id, text in read_messages("zh").items():
