@@ -84,7 +84,7 @@ def _groups(words: Words) -> str:
         step = onestep(*model)
         title = element("b", None, f"{name[-1].upper()} ", escape(words(f"one-step.{name}")))
         detail = escape(words(f"one-step.{name}.detail"))
-        frame_of = lane(_budget(grid_for(model.B), model, step, named=True), height=HEIGHT // 2)
+        frame_of = lane(_frame(grid_for(model.B), model, step, named=True), height=HEIGHT // 2)
         prompt = lane(_prompt(model.P, 0, step.prefill))
         why = element("p", None, _why(model, step, words))
         items.append(element("li", None, element("p", None, title, " ", detail), frame_of, prompt, why))
@@ -107,7 +107,7 @@ def _picture(model: Model, step: OneStep, words: Words) -> str:
         "div",
         data,
         _row("door", door, values, _door(grid, model, step), words),
-        _row("frame", "used", values, lane(_budget(grid, model, step, named=True)), words),
+        _row("frame", "used", values, lane(_frame(grid, model, step, named=True)), words),
         _row("prompt", prompt, values, lane(_prompt(model.P, 0, step.prefill)), words),
     )
 
@@ -136,22 +136,36 @@ def _door(grid: Grid, model: Model, step: OneStep) -> str:
     )
 
 
-def _budget(grid: Grid, model: Model, step: OneStep, named: bool = False) -> str:
-    """The frame of B cells and what is in it, in the order in which it was handed out."""
+def _frame(grid: Grid, model: Model, step: OneStep, named: bool = False) -> str:
     first = step.prefill if model.policy == "prefill-first" else 0
-    decode = range(first, first + step.decode)
-    prefill = range(0 if first else step.decode, step.prefill if first else step.decode + step.prefill)
+    return _budget(grid, model.B, step.decode, step.prefill, first, named)
+
+
+@lru_cache(maxsize=64)
+def _budget(grid: Grid, budget: int, num_decode: int, num_prefill: int, first: int, named: bool) -> str:
+    """The frame of the budget's cells and what is in it, in the order in which it was handed out.
+
+    Args:
+        grid: of the cells.
+        budget: number of cells.
+        num_decode: tokens of decodes.
+        num_prefill: tokens of the prompt.
+        first: place of the first decode; before it stands the prompt.
+        named: whether cells carry letters.
+    """
+    decode = range(first, first + num_decode)
+    prefill = range(0 if first else num_decode, num_prefill if first else num_decode + num_prefill)
     names = [(index, str(index - first + 1)) for index in decode] if named else []
     return "".join(
         (
-            cells("idle", grid, range(model.B - step.idle, model.B)),
+            cells("idle", grid, range(num_decode + num_prefill, budget)),
             of("D", cells("decode", grid, decode), inner_marks(grid, decode), labels("decode", grid, names)),
             of(
                 "P",
                 cells("prefill", grid, prefill),
                 labels("prefill", grid, [(prefill[0], "P")] if named and prefill else []),
             ),
-            frame(grid, model.B),
+            frame(grid, budget),
         )
     )
 
@@ -275,7 +289,7 @@ def _mini(model: Model, index: int, step: OneStep, words: Words) -> str:
         "li",
         {"class": "mini last" if is_last else "mini"} | piece,
         element("span", {"class": "mini-step"}, escape(words("one-step.mini.step", n=number))),
-        lane(_budget(grid, model, step)),
+        lane(_frame(grid, model, step)),
         lane(bar),
         _p(words("one-step.mini.last", prefill=step.prefill) if is_last else tokens),
     )

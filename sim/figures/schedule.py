@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..parameters import Parameter, Value
 from .blocks import block_map, small_height, small_map
@@ -18,10 +18,21 @@ from .moments import Moment
 from .multiples import multiples
 from .run import Run, run
 from .step_panel import panel, why
-from .timeline import Layout, timeline
+from .timeline import Layout, Timeline, timeline
 from .words import Words
 
 COLUMN, CELL = 74, 26
+
+
+class WholeRun(NamedTuple):
+    """What does not depend on the step that is looked at: drawn once, and all for paper and as a table."""
+
+    timeline: Timeline
+    alt: str
+    events: str
+    titles: tuple[str, ...]
+    multiples: str
+    table: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,59 +110,67 @@ def _form(schedule: Schedule, step: Parameter, words: Words) -> str:
 def _parts(schedule: Schedule, values: Mapping[str, Value], words: Words) -> Sequence[str]:
     this, step = schedule.run(values), values["step"]
     assert isinstance(step, int)
+    whole = _whole_run(schedule, schedule.chosen(values), words)
     reasons = element("p", {"class": "why", "data-part": "why"}, why(this, step, words))
     parts = [
-        _columns(schedule, this, step, words),
+        _columns(schedule, whole, this, step, words),
         element("div", {"class": "told"}, panel(this, step, words), reasons),
     ]
     extras = [block_map(this, step, words)] if schedule.has_blocks else []
     extras += [draw(this, step, words) for draw in schedule.panels]
     if extras:
         parts.append(element("div", {"class": "extras"}, *extras))
-    return (*parts, counters(step, this.moments[step], words), *_whole_run(schedule, schedule.chosen(values), words))
+    return (*parts, counters(step, this.moments[step], words), whole.multiples, whole.table)
 
 
 # ---------------------------------------------------------------- the timeline
 
 
-def _columns(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
+def _columns(schedule: Schedule, whole: WholeRun, this: Run, selected: int, words: Words) -> str:
+    picture = {"class": "picture", "role": "img", "aria-label": whole.alt, "data-part": "picture"}
+    scroll: dict[str, object] = {
+        "class": "columns",
+        "data-valuetext": _told(this, selected, words),
+        "data-events": whole.events,
+        "id": f"{schedule.name}-columns",
+    }
+    scroll |= {"tabindex": 0, "role": "group", "aria-label": words("schedule.timeline")}
+    heads = _heads(schedule, whole.titles, this, selected)
+    drawing = element("div", picture, whole.timeline.at(selected))
+    return element("div", scroll, element("div", {"class": f"wide of-{schedule.steps}"}, heads, drawing))
+
+
+def _timeline(schedule: Schedule, this: Run) -> Timeline:
     count = schedule.config.get("num_gpu_blocks", 0) or max(
         (parameter.maximum or 0 for parameter in schedule.controls if parameter.name == "num_gpu_blocks"), default=0
     )
     foot = small_height(count - 1, COLUMN) if schedule.has_blocks else 0
     ids = [request.id for request in this.scenario.requests]
     feet = [small_map(blocks, COLUMN, ids) for blocks in this.blocks[: this.length]] if schedule.has_blocks else []
-    layout = Layout(COLUMN, CELL, 15, schedule.waits, foot)
     ordered = [this.scheduled(step) + this.left_out(step) for step in range(this.length)]
-    picture = {"class": "picture", "role": "img", "aria-label": _alt(this, words), "data-part": "picture"}
-    drawing = element("div", picture, timeline(ordered, this.budget, selected, layout, feet, schedule.steps))
-    scroll: dict[str, object] = {
-        "class": "columns",
-        "data-valuetext": _told(this, selected, words),
-        "data-events": json.dumps(all_events(this, words), ensure_ascii=False, separators=(",", ":")),
-        "id": f"{schedule.name}-columns",
-    }
-    scroll |= {"tabindex": 0, "role": "group", "aria-label": words("schedule.timeline")}
-    inner = element("div", {"class": f"wide of-{schedule.steps}"}, _heads(schedule, this, selected, words), drawing)
-    return element("div", scroll, inner)
+    return timeline(ordered, this.budget, Layout(COLUMN, CELL, 15, schedule.waits, foot), feet, schedule.steps)
 
 
-def _heads(schedule: Schedule, this: Run, selected: int, words: Words) -> str:
+def _heads(schedule: Schedule, titles: Sequence[str], this: Run, selected: int) -> str:
     """A button over each column, for the pointer: the keyboard has the slider, which stops at the same steps."""
     heads = []
-    for step in range(schedule.steps):
-        used = this.used(step)
+    for step, title in enumerate(titles):
         data = {
             "type": "button",
             "tabindex": -1,
             "id": f"{schedule.name}-t{step}",
             "data-set": f'{{"step": {step}}}',
-            "title": _and_events(words("six-steps.head", step=step, used=used, budget=this.budget), this, step, words),
+            "title": title,
             "aria-current": "step" if step == selected else None,
         }
-        text = f"{used}/{this.budget}" if step < this.length else "–"
+        text = f"{this.used(step)}/{this.budget}" if step < this.length else "–"
         heads.append(element("button", data, element("b", None, f"t{step}"), " ", element("span", None, text)))
     return element("div", {"class": "heads"}, *heads)
+
+
+def _title(this: Run, step: int, words: Words) -> str:
+    head = words("six-steps.head", step=step, used=this.used(step), budget=this.budget)
+    return _and_events(head, this, step, words)
 
 
 def _gets(this: Run, step: int) -> str:
@@ -179,10 +198,16 @@ def _alt(this: Run, words: Words) -> str:
 
 
 @lru_cache(maxsize=64)
-def _whole_run(schedule: Schedule, values: tuple[Value, ...], words: Words) -> tuple[str, str]:
-    """What does not depend on the step that is looked at: all steps for paper, and the table."""
+def _whole_run(schedule: Schedule, values: tuple[Value, ...], words: Words) -> WholeRun:
     this = _run(schedule, values)
-    return multiples(this, words), _table(schedule, this, words)
+    return WholeRun(
+        _timeline(schedule, this),
+        _alt(this, words),
+        json.dumps(all_events(this, words), ensure_ascii=False, separators=(",", ":")),
+        tuple(_title(this, step, words) for step in range(schedule.steps)),
+        multiples(this, words),
+        _table(schedule, this, words),
+    )
 
 
 def _table(schedule: Schedule, this: Run, words: Words) -> str:

@@ -33,20 +33,36 @@ class Layout(NamedTuple):
         return Grid(self.cell, 1, left=step * self.column + (self.column - self.cell) // 2)
 
 
+class Timeline(NamedTuple):
+    """A drawing that does not change from step to step but for the band over the one that is looked at."""
+
+    body: str
+    layout: Layout
+    width: int
+    height: int
+
+    def at(self, selected: int) -> str:
+        """The drawing with the band over a step."""
+        width = self.layout.column
+        band = {
+            "class": "selected",
+            "x": selected * width,
+            "y": -2,
+            "width": width,
+            "height": self.height + 10,
+            "rx": 6,
+        }
+        return lane(element("rect", band), self.body, width=self.width, height=self.height, kind="timeline")
+
+
 def timeline(
-    steps: Sequence[Sequence[Moment]],
-    budget: int,
-    selected: int,
-    layout: Layout = Layout(),  # noqa: B008 - a tuple never changes
-    feet: Sequence[str] = (),
-    columns: int = 0,
-) -> str:
+    steps: Sequence[Sequence[Moment]], budget: int, layout: Layout, feet: Sequence[str] = (), columns: int = 0
+) -> Timeline:
     """The drawing.
 
     Args:
         steps: all requests of each step, in the order in which they were scheduled.
         budget: tokens of a step, the height of each frame.
-        selected: the column that is marked.
         layout: its measures.
         feet: for each step, what stands below the column, drawn from its own upper left corner.
         columns: how many there is room for, if that is more than there are steps.
@@ -54,14 +70,11 @@ def timeline(
     is_left_out = any(moment.why for line in steps for moment in line)
     waits = int(is_left_out) if layout.waits is None else layout.waits
     body = (budget + (waits + 1 if waits else 0)) * layout.cell
-    height, columns = body + layout.foot, max(columns, len(steps))
-    band = {"class": "selected", "x": selected * layout.column, "y": -2, "width": layout.column, "height": height + 10}
-    parts = [element("rect", band | {"rx": 6})]
-    parts += [_threads(steps, step, layout) for step in range(len(steps) - 1)]
+    parts = [_threads(steps, step, layout) for step in range(len(steps) - 1)]
     parts += [_column(step, line, budget, layout) for step, line in enumerate(steps)]
     for step, foot in enumerate(feet):
         parts.append(element("g", {"transform": f"translate({step * layout.column} {body})"}, foot))
-    return lane(*parts, width=layout.column * columns, height=height, kind="timeline")
+    return Timeline("".join(parts), layout, layout.column * max(columns, len(steps)), body + layout.foot)
 
 
 def colour(moment: Moment) -> str:
