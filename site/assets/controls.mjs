@@ -5,8 +5,15 @@ import { word } from "./words.mjs";
 const isNumber = (control) => control.type === "range" || control.type === "number";
 const isText = (control) => ["text", "search", "textarea"].includes(control.type);
 
+const known = new WeakMap(); // a form never changes, and its controls are asked for with every picture
+
 /** The controls of `form` by name; radio buttons of one name are one entry of several elements. */
 export function controlsOf(form) {
+  if (!known.has(form)) known.set(form, findControls(form));
+  return known.get(form);
+}
+
+function findControls(form) {
   const groups = new Map();
   for (const control of form.elements) {
     if (!control.name || !control.matches("input, select, textarea")) continue;

@@ -5,6 +5,7 @@ import { controlsOf } from "./controls.mjs";
 export class Problem {
   #figure;
   #line;
+  #told = null;
   #beside = Object.assign(document.createElement("p"), { className: "beside" });
 
   /** `line` is the element of `figure` that tells; places for it beside controls have `data-tells`. */
@@ -15,6 +16,8 @@ export class Problem {
 
   /** `problem` is `{field, text}`: the path of what is wrong, beginning with the name of a control; `null` for none. */
   tell(problem) {
+    if (!problem && !this.#told) return;
+    this.#told = problem;
     const { form } = this.#figure;
     const text = problem?.text ?? "";
     if (this.#line.textContent !== text) this.#line.textContent = text;
