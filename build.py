@@ -79,8 +79,8 @@ BOOT = "boot.mjs"
 OF_PAGES = ("edit-", "sandbox")
 """Beginnings of the names of the modules that only single pages load."""
 COUNTED_FILES = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
-PYSCRIPT_FILES = ("core", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
-"""Beginnings of the names of PyScript's modules that its start loads; what editors and terminals need is left out."""
+PYSCRIPT_FILES = ("core", "error")
+"""Beginnings of the names of PyScript's modules that its start loads; engine.mjs switches the other plugins off."""
 
 
 HEADING = re.compile(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', re.DOTALL)
@@ -158,7 +158,7 @@ class Pages:
             "exports": (*TYPES, "png"),
             "generator": GENERATOR,
             "presets": read_presets(SITE / "presets"),
-            "engine_modules": [path.name for path in pyscript_files() if path.name.startswith("core")],
+            "engine_modules": [path.name for path in pyscript_files()],
             "all_words": self.words,
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,

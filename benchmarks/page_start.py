@@ -21,7 +21,7 @@ BARE_SCRIPT = """
 const worker = new Worker("bare-worker.mjs", { type: "module" });
 worker.onmessage = ({ data }) => {
   if (!data.result) return;
-  document.getElementById("figure").attachShadow({ mode: "open" }).innerHTML = data.result;
+  document.getElementById("figure").attachShadow({ mode: "open" }).innerHTML = data.result.parts.join("");
   document.body.dataset.state = "current";
 };
 """

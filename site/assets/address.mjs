@@ -20,7 +20,7 @@ export function keepAddress(figures) {
     };
     for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, keep);
     addEventListener("hashchange", keep);
-    keep();
+    Object.assign(link, { search: location.search, hash: location.hash }); // not more: the place would cost a layout
   }
 }
 

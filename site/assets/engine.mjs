@@ -2,6 +2,7 @@
 
 const BOOT = new URL("../vendor/pyodide/boot.mjs", import.meta.url).href;
 const PYSCRIPT = new URL("../vendor/pyscript/core.js", import.meta.url).href;
+const PLUGINS = ["codemirror", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal"];
 const SCRIPT = new URL("worker.py", import.meta.url).href;
 
 /** Python's answer to a question that it cannot accept; the message is one line, `field` the path that it names. */
@@ -57,11 +58,26 @@ export function startEngine(onProgress) {
   return engine ??= load((progress) => listener(latest = progress));
 }
 
+/**
+ * PyScript waits for its plugins before it starts a worker, and for the page, which is busy: none of them is needed here.
+ * It reads its configuration from the page when it is loaded.
+ */
+async function importPyScript() {
+  const settings = JSON.stringify({ plugins: PLUGINS.map((name) => `!${name}`) });
+  const configs = ["py-config", "mpy-config"].map((name) =>
+    Object.assign(document.createElement(name), { hidden: true, textContent: settings }));
+  document.body.append(...configs);
+  try {
+    return await import(PYSCRIPT);
+  } finally {
+    configs.forEach((config) => config.remove());
+  }
+}
+
 async function load(onProgress) {
   let die;
   const died = new Promise((resolve) => { die = resolve; });
-  const pyscript = import(PYSCRIPT);
-  const [{ PyWorker, hooks }, script] = await Promise.all([pyscript, fetch(SCRIPT)]);
+  const [{ PyWorker, hooks }, script] = await Promise.all([importPyScript(), fetch(SCRIPT)]);
   if (!script.ok) throw new Error(`${SCRIPT}: HTTP ${script.status}`); // PyWorker() would wait for ever
   // Before this, PyWorker() starts silently without hooks: it does not wait for PyScript's own start.
   await customElements.whenDefined("py-script");
