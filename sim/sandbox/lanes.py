@@ -77,7 +77,8 @@ class Lanes:
     `events` gives the steps of each kind of event, in order; `places` the place of each request in the scenario's list,
     `order` its place among the lanes. `stops` is what ended the scans of the running and of the waiting queue, with the
     step from which on it is so; `skipped` is for each request when and why it was passed over. `starts` and `ends` are
-    the first and the last step of each lane, the former in order; who is never there ends with -1.
+    the first and the last step of each lane, the former in order; who is never there ends with -1. `most_running` and
+    `most_waiting` are the longest that the queues are.
     """
 
     lanes: Sequence[Lane]
@@ -92,6 +93,8 @@ class Lanes:
     skipped: Mapping[str, Sequence[tuple[int, Reason]]]
     starts: Sequence[int]
     ends: Sequence[int]
+    most_running: int
+    most_waiting: int
 
     def happens(self, kind: str, step: int) -> bool:
         """Whether an event of this kind is in `step`."""
@@ -140,7 +143,8 @@ def assemble(
     events = {**events, "starvation": sorted(starved)}
     starts = array("q", _starts(in_order))
     ends = array("q", (lane.stretches[-1].last if lane.stretches else -1 for lane in in_order))
-    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped, starts, ends)
+    most = max(running, default=0), max(waiting, default=0)
+    return Lanes(in_order, used, free, running, waiting, events, places, order, stops, skipped, starts, ends, *most)
 
 
 def _starts(lanes: Sequence[Lane]) -> Iterator[int]:

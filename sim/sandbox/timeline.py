@@ -59,8 +59,8 @@ def _names(run: Run, window: Window, words: Words) -> str:
     top = element("span", {"class": "name head"}, words.html("sandbox.lane.budget", budget=run.budget))
     below = (
         words.html("sandbox.lane.blocks", blocks=usable),
-        words.html("sandbox.lane.running", most=max(run.lanes.running, default=0)),
-        words.html("sandbox.lane.waiting", most=max(run.lanes.waiting, default=0)),
+        words.html("sandbox.lane.running", most=run.lanes.most_running),
+        words.html("sandbox.lane.waiting", most=run.lanes.most_waiting),
     )
     foot = [element("span", {"class": "name foot"}, text) for text in below]
     return element("div", {"class": "names"}, top, *(_name(lane) for lane in window.lanes), *foot)
@@ -110,8 +110,8 @@ def _foot(run: Run, window: Window, top: int) -> list[str]:
     seen, usable = slice(window.first, window.last + 1), run.scenario.config.num_gpu_blocks - 1
     lines: tuple[tuple[str, Sequence[int], int], ...] = (
         ("blocks-used", [usable - free for free in run.lanes.free[seen]], usable),
-        ("running", run.lanes.running[seen], max(run.lanes.running, default=0)),
-        ("waiting", run.lanes.waiting[seen], max(run.lanes.waiting, default=0)),
+        ("running", run.lanes.running[seen], run.lanes.most_running),
+        ("waiting", run.lanes.waiting[seen], run.lanes.most_waiting),
     )
     parts = []
     for index, (kind, values, most) in enumerate(lines):
