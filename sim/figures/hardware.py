@@ -4,7 +4,7 @@ import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
-from ..cost import COST_MODELS, CostModel, kind_of
+from ..cost import COST_MODELS, CostModel, FitError, kind_of
 from ..parameters import Parameter, Value
 from .events import all_events
 from .figure import Figure
@@ -260,41 +260,40 @@ def _trust(found: Recorded, bars: Sequence[Bar], model: CostModel | None, words:
     return element("div", {"class": "trust"}, facts, _errors(bars, found, model, words))
 
 
+MEASURES = ("here", "steps", "mean", "worst", "left_out")
+
+
 def _errors(bars: Sequence[Bar], found: Recorded, model: CostModel | None, words: Words) -> str:
     """Errors by kind of step: here, in all recordings of the fit, and in recordings that a fit has not seen."""
     if model is None:
         return ""
-    head = [words("hardware.errors.kind"), words("hardware.errors.here"), words("hardware.errors.steps")]
-    head += [words(f"hardware.errors.{name}") for name in ("mean", "worst", "left_out")]
+    head = [words("hardware.errors.kind"), *(words(f"hardware.kind.{error.kind}") for error in model.errors)]
+    heads = [element("th", {"scope": "col"}, escape(text)) for text in head]
+    columns = [_told_of(error, bars, found) for error in model.errors]
     rows = []
-    for error in model.errors:
-        mine = [
-            abs(bar.residual)
-            for bar in bars
-            if bar.residual is not None and kind_of(found.batch(bar.step)) == error.kind
-        ]
-        here = _percent_of(sum(mine) // len(mine)) if mine else "–"
-        left_out = "–" if error.left_out < 0 else _percent_of(error.left_out)
-        cells = (here, error.steps, _percent_of(error.mean), _percent_of(error.worst), left_out)
-        rows.append(
-            element(
-                "tr",
-                None,
-                element("th", {"scope": "row"}, escape(words(f"hardware.kind.{error.kind}"))),
-                *(element("td", None, escape(cell)) for cell in cells),
-            )
-        )
-    heads = "".join(element("th", {"scope": "col"}, escape(text)) for text in head)
+    for name, *cells in zip(MEASURES, *columns, strict=True):
+        first = element("th", {"scope": "row"}, escape(words(f"hardware.errors.{name}")))
+        rows.append(element("tr", None, first, *(element("td", None, cell) for cell in cells)))
     caption = element("caption", None, words.html("hardware.errors", profile=model.name))
     inner = element(
-        "table", None, caption, element("thead", None, element("tr", None, heads)), element("tbody", None, *rows)
+        "table", None, caption, element("thead", None, element("tr", None, *heads)), element("tbody", None, *rows)
     )
     region = {"class": "scroll", "id": f"{NAME}-errors", "tabindex": 0, "role": "region"}
     return element("div", region | {"aria-label": words.plain("hardware.errors", profile=model.name)}, inner)
 
 
+def _told_of(error: FitError, bars: Sequence[Bar], found: Recorded) -> tuple[str, ...]:
+    """The measures for one kind of step, in the order of `MEASURES`."""
+    mine = [
+        abs(bar.residual) for bar in bars if bar.residual is not None and kind_of(found.batch(bar.step)) == error.kind
+    ]
+    here = _percent_of(sum(mine) // len(mine)) if mine else "–"
+    left_out = "–" if error.left_out < 0 else _percent_of(error.left_out)
+    return here, str(error.steps), _percent_of(error.mean), _percent_of(error.worst), left_out
+
+
 def _percent_of(permille: int) -> str:
-    return percent(permille).lstrip("+") + " %"
+    return percent(permille).lstrip("+") + "\N{NO-BREAK SPACE}%"
 
 
 # ---------------------------------------------------------------- the whole recording

@@ -64,6 +64,9 @@ def test_no_sideways_scrolling(open_still: OpenPage, language: str, width: int) 
     page = open_still(f"{language}/", viewport={"width": width, "height": 800})
     page.locator("summary").evaluate_all("(all) => all.forEach((summary) => { summary.parentElement.open = true; })")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    if width >= 390:
+        errors = page.locator("#hardware-errors")
+        assert errors.evaluate("(region) => region.scrollWidth - region.clientWidth") == 0
 
 
 def test_theme_follows_the_system_the_choice_and_the_address(open_still: OpenPage) -> None:
