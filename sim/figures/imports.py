@@ -44,7 +44,7 @@ def import_file(question: Mapping[str, Any], words: Words) -> dict[str, Any]:
 def draw_account(imported: Imported, warnings: Sequence[str], words: Words) -> str:
     """What was read, what it tells, and what was left out."""
     importer = FORMATS[imported.format]
-    name = element("b", None, escape(importer.name)) + ": " + escape(importer.help)
+    name = element("b", None, escape(importer.name)) + ": " + escape(words(f"import.help.{importer.name}"))
     rows = [(words("import.format"), name), (words("import.read"), words.html("import.rows", **_counts(imported)))]
     if imported.unit in UNITS:
         rows.append((words("import.unit"), escape(imported.unit)))
@@ -76,7 +76,8 @@ def _lists(imported: Imported, warnings: Sequence[str], words: Words) -> list[st
     for name, names in (("removed", imported.removed), ("unknown", imported.unknown)):
         if names:
             parts.append(_list(name, words(f"import.{name}"), [_code(item) for item in names]))
-    notes = [escape(note) for note in (*imported.notes, *warnings[:5])]
+    notes = [escape(words(f"import.note.{note.code}", **note.values)) for note in imported.notes]
+    notes += [escape(warning) for warning in warnings[:5]]
     if notes:
         parts.append(_list("notes", words("import.notes"), notes))
     return parts

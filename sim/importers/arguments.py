@@ -96,7 +96,7 @@ class _Arguments:
         if name:
             _once(imported.removed, name)
             if name in INSTEAD:
-                _once(imported.notes, f"{name}: its place has been taken by {INSTEAD[name]}")
+                imported.note("instead", flag=name, other=INSTEAD[name])
             return None
         _once(imported.unknown, flag)
         if could_be:
@@ -127,7 +127,7 @@ class _Arguments:
                     self._imported.leave_out(flag.line, f"{flag.text} takes no value, {shown(text)} is left out")
                 else:
                     value = value == given
-                    _once(self._imported.notes, f"{flag.text} takes no value in this vLLM, {text} is read as meant")
+                    self._imported.note("no_value", flag=flag.text, value=text)
         elif option.kind == "list":
             value = ([] if attached is None else [attached]) + self._values(most=len(self._words))
         else:

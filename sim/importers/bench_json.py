@@ -83,9 +83,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     else:
         _averages(imported, result, rows)
     if result.get("max_concurrency"):
-        imported.notes.append(
-            f"the client kept at most {result['max_concurrency']} requests open, which is not simulated"
-        )
+        imported.note("concurrency", n=result["max_concurrency"])
     return imported
 
 
@@ -197,10 +195,10 @@ def _averages(imported: Imported, result: Mapping[str, Any], rows: int | None) -
     total_input = result.get("total_input_tokens", result.get("total_input"))
     total_output = result.get("total_output_tokens")
     if not _is_count(count) or not _is_count(total_input) or not _is_count(total_output):
-        imported.notes.append("the result tells no lengths of requests")
+        imported.note("no_lengths")
         return
     if not count <= min(total_input, total_output) or count > 1_000_000:
-        imported.notes.append(f"{count} requests do not go with {total_input} and {total_output} tokens")
+        imported.note("odd_lengths", n=count, prompt=total_input, output=total_output)
         return
     spacing = _spacing(result)
     imported.rows = min(count, count if rows is None else rows)
@@ -210,10 +208,7 @@ def _averages(imported: Imported, result: Mapping[str, Any], rows: int | None) -
         prompt = total_input * (index + 1) // count - total_input * index // count
         output = total_output * (index + 1) // count - total_output * index // count
         imported.requests.append(request | {"prompt_tokens": prompt, "output_tokens": output})
-    imported.notes.append(
-        "the result has no list of requests (--save-detailed): they all have average lengths, and arrive "
-        + ("at equal distances" if spacing else "at once")
-    )
+    imported.note("averages" if spacing else "averages_at_once")
 
 
 BENCH_JSON = Importer("bench-json", "vllm bench serve: its result (JSON, JSON Lines, printed table)", detect, read)

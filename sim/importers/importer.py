@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..parameters import REQUEST, by_name
+from .notes import Note
 
 MAX_LISTED = 20
 """So many of the lines that were left out are told one by one; the others are counted."""
@@ -54,11 +55,17 @@ class Imported:
     series: dict[str, list[Any]] = field(default_factory=dict)
     unit: str = ""
     found: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
     def point(self, name: str, time: int, value: float) -> None:
         """Add a number to a series."""
         self.series.setdefault(name, []).append([time, value])
+
+    def note(self, code: str, **values: object) -> None:
+        """Tell, once, what was taken for granted, or is not simulated; see `NOTES`."""
+        note = Note(code, **values)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def leave_out(self, line: int, why: str) -> None:
         """Count a row that cannot be used."""

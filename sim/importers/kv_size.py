@@ -65,16 +65,10 @@ class KvSize:
         size = config.get("block_size", BLOCK_SIZE)
         blocks = None if self._hybrid else self._derived(size)
         if blocks is None:
-            imported.notes.append(
-                f"{self._tokens} tokens of KV cache are no whole number of blocks of {size} tokens in a single group: "
-                "num_gpu_blocks is not derived (models that mix kinds of attention have several groups)"
-            )
+            imported.note("no_blocks", tokens=self._tokens, size=size)
             return
         config["num_gpu_blocks"] = blocks
-        given = "" if "block_size" in config else ", if a block holds 16, which the log does not tell"
-        imported.notes.append(
-            f"num_gpu_blocks: {blocks} blocks hold {self._tokens} tokens{given}; one is the null block"
-        )
+        imported.note("blocks" if "block_size" in config else "blocks_of_16", blocks=blocks, tokens=self._tokens)
 
     def _derived(self, size: int) -> int | None:
         """Blocks of a model with one kind of attention; `None` if the lines contradict that."""

@@ -67,7 +67,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     hash_tokens = _hash_tokens(looked_at)
     if hash_tokens != HASH_TOKENS:
         imported.found["hash_tokens"] = hash_tokens
-        imported.notes.append(f"a hash stands for {hash_tokens} tokens, as the numbers of hashes tell")
+        imported.note("hashes", n=hash_tokens)
     numbered = enumerate(chain(first, rest), 1)
     read_rows(imported, numbered, rows, lambda line: _row(line, unknown, hash_tokens, in_seconds), TIMESTAMP)
     imported.unknown = list(unknown)

@@ -66,7 +66,7 @@ def read_trace(lines: Iterable[str], rows: int | None = None) -> Imported:
         time = step.get("start_us", step.get("step", index))
         for name, key in (("num_requests_running", "running"), ("num_requests_waiting", "waiting")):
             imported.point(name, time, len(step.get(key, ())))
-    imported.notes.append("a trace does not tell its configuration: set it, or import the scenario")
+    imported.note("no_config")
     return imported
 
 

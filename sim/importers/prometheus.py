@@ -174,7 +174,7 @@ class _Metrics:
             try:
                 self.imported.config[name] = _ROWS[name].check(value, label)
             except ConfigError as error:
-                self.imported.notes.append(f"cache_config_info: {error}")
+                self.imported.note("cache_config", error=error)
 
     def finish(self) -> None:
         """Name the series, by the labels that tell them apart, and count their times from the first."""
@@ -192,7 +192,7 @@ class _Metrics:
         if self._times:
             imported.unit = "us"
         else:
-            imported.notes.append("the samples have no times: points are counted by scrape")
+            imported.note("by_scrape")
 
 
 def _named(name: str, labels: tuple[tuple[str, str], ...], same: set[str]) -> str:

@@ -17,7 +17,7 @@ def sample(imported: Imported, count: int) -> None:
     if total <= count:
         return
     imported.requests = [imported.requests[index * total // count] for index in range(count)]
-    imported.notes.append(f"a sample: {count} of {total} requests with their arrivals, so the load is lower")
+    imported.note("sample", n=count, total=total)
 
 
 def rescale(imported: Imported, unit: str) -> None:

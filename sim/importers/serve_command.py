@@ -82,9 +82,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     if "model" in settings:
         imported.found["model"] = settings["model"].value
     if "config" in settings:
-        imported.notes.append(
-            f"--config {settings['config'].value}: what that file sets is not here, import it as well"
-        )
+        imported.note("other_config", value=settings["config"].value)
     tell_defaults(imported)
     tell_refusal(imported)
     return imported

@@ -12,27 +12,12 @@ from ..parameters import CONFIG, Parameter, shown
 from .arguments import Setting
 from .human import human_readable_int, human_readable_int_or_auto
 from .importer import Imported
+from .notes import NOT_MODELLED
 from .speculation import parse_json, speculation
 
 _HUMAN = ("max_num_batched_tokens", "max_num_scheduled_tokens")
 _SPECULATIVE = (("spec_method", "method"), ("spec_model", "model"), ("spec_tokens", "num_speculative_tokens"))
 _BY_DEST = {row.flag[2:].replace("-", "_"): row for row in CONFIG if row.flag and "." not in row.flag}
-
-NOT_MODELLED = {
-    "pipeline_parallel_size": "several batches in flight between the stages are not modelled",
-    "data_parallel_size": "one engine is simulated; each has its own scheduler and a share of the requests",
-    "kv_transfer_config": "requests that wait for KV blocks from elsewhere, and the blocks they hold, are not modelled",
-    "kv_offloading_size": "KV blocks in CPU memory are not modelled",
-    "ec_transfer_config": "encoder outputs from elsewhere are not modelled",
-    "scheduler_cls": "another scheduler than vLLM's own is not modelled",
-    "max_num_queued_reqs": "it refuses requests before they reach the scheduler, which is not modelled",
-    "max_num_queued_tokens": "it refuses requests before they reach the scheduler, which is not modelled",
-    "kv_cache_memory_bytes": "how many blocks it makes depends on the model; give num_gpu_blocks",
-    "diffusion_config": "models that denoise blocks of tokens are not modelled",
-    "decode_context_parallel_size": "a KV block then holds more tokens than block_size, which is not modelled",
-    "prefill_context_parallel_size": "a KV block then holds more tokens than block_size, which is not modelled",
-}
-"""Arguments with a say in scheduling that the simulator does not have, and what is missing."""
 
 
 def configure(imported: Imported, settings: Mapping[str, Setting]) -> None:
@@ -50,7 +35,7 @@ def configure(imported: Imported, settings: Mapping[str, Setting]) -> None:
         if row is not None:
             _set(imported, row, setting)
         elif dest in NOT_MODELLED and setting.value not in (None, "None", "1", 1):
-            imported.notes.append(f"{setting.flag} {_text(setting.value)}: {NOT_MODELLED[dest]}")
+            imported.note(dest, flag=setting.flag, value=_text(setting.value))
     _speculate(imported, settings)
     _follow(imported, settings)
 
@@ -69,7 +54,7 @@ def _set(imported: Imported, row: Parameter, setting: Setting) -> None:
     try:
         value = _converted(row, setting.value)
         if value is None:
-            imported.notes.append(f"{setting.flag} {_text(setting.value)}: the length is the model's, not known here")
+            imported.note("model_length", flag=setting.flag, value=_text(setting.value))
             return
         imported.config[row.name] = row.check(value, setting.flag)
     except ConfigError as error:
@@ -119,34 +104,30 @@ def _follow(imported: Imported, settings: Mapping[str, Setting]) -> None:
     config, default = imported.config, Config()
     if _is_on(settings, "enable_lora") and "max_loras" not in config:
         config["max_loras"] = 1
-        imported.notes.append("max_loras is not given, vLLM takes 1")
+        imported.note("max_loras")
     batched = config.get("max_num_batched_tokens")
     if batched is not None and "max_num_seqs" not in config and batched < default.max_num_seqs:
         config["max_num_seqs"] = batched
-        imported.notes.append(f"max_num_seqs is not given, vLLM takes no more than max_num_batched_tokens: {batched}")
+        imported.note("max_num_seqs", n=batched)
     length = config.get("max_model_len", default.max_model_len)
     if batched is None and config.get("enable_chunked_prefill") is False and length > default.max_num_batched_tokens:
         config["max_num_batched_tokens"] = length
-        imported.notes.append(f"max_num_batched_tokens is not given, without chunked prefill vLLM takes {length}")
+        imported.note("max_num_batched_tokens", n=length)
 
 
 def tell_defaults(imported: Imported) -> None:
     """Tell which defaults of a server differ from those of a scenario, where nothing was given."""
     config = imported.config
     on = [name for name in ("enable_prefix_caching", "async_scheduling") if name not in config]
-    sizes = [
-        f"{name} {on_large} on an H100 or H200, {on_others} on most others"
-        for name, on_large, on_others in (("max_num_batched_tokens", 8192, 2048), ("max_num_seqs", 1024, 256))
-        if name not in config
-    ]
     if on:
-        imported.notes.append(f"not given, a server has it on by default and a scenario off: {', '.join(on)}")
-    if sizes:
-        imported.notes.append(f"not given, defaults of a server depend on the GPU: {'; '.join(sizes)}")
+        imported.note("on_by_default", names=", ".join(on))
+    for name, on_large, on_others in (("max_num_batched_tokens", 8192, 2048), ("max_num_seqs", 1024, 256)):
+        if name not in config:
+            imported.note("by_gpu", name=name, on_large=on_large, on_others=on_others)
 
 
 def tell_refusal(imported: Imported) -> None:
     """Tell if vLLM would not start with this configuration, in its own words."""
     refusal = parse_config(imported.config).refusal()
     if refusal is not None:
-        imported.notes.append(f"vLLM refuses this: {refusal.message.removeprefix('Value error, ')}")
+        imported.note("refused", message=refusal.message.removeprefix("Value error, "))

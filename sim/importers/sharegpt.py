@@ -1,6 +1,7 @@
 """ShareGPT conversations, and lists of lengths: requests without arrivals.
 
-There is no tokenizer here. Lengths that a file tells are taken; those of texts are estimated by `RULE`.
+There is no tokenizer here. Lengths that a file tells are taken; those of texts are estimated as the note `estimated`
+says.
 """
 
 import re
@@ -14,11 +15,6 @@ from .importer import Imported, Importer, count_field
 from .json_items import Item, items
 from .mooncake import detect as is_mooncake
 from .rows import CONFIG, cells, delimiter_of, header_of
-
-RULE = (
-    "lengths are estimated without a tokenizer: four ASCII characters are a token, rounded up, and so is each other "
-    "character; the first turn is the prompt and the second the output, as vLLM's benchmark has it"
-)
 
 PROMPT = (
     *("prompt_tokens", "prompt_len", "prompt_length", "num_prompt_tokens", "input_tokens", "input_len", "input_length"),
@@ -82,9 +78,9 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     if not imported.requests:
         why = f"; line {imported.left_out[0].line}: {imported.left_out[0].why}" if imported.left_out else ""
         raise ConfigError("", f"no conversation can be used, {imported.rows} were read{why}")
-    imported.notes.append("the file tells no arrivals: all requests are there from the start")
     if estimated:
-        imported.notes.insert(0, RULE)
+        imported.note("estimated")
+    imported.note("no_arrivals")
     return imported
 
 
@@ -150,7 +146,7 @@ def _lengths(item: Item) -> tuple[int, int, bool]:
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text has, by `RULE`."""
+    """About how many tokens a text has, as the note `estimated` says."""
     num_ascii = len(text.encode("ascii", "ignore"))
     return -(-num_ascii // 4) + len(text) - num_ascii
 

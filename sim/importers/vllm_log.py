@@ -142,7 +142,7 @@ class _Log:
         if timed:
             imported.unit = "clock"
         elif self._points:
-            imported.notes.append("the lines have no times: points are counted by line")
+            imported.note("by_line")
         if "model" in self._settings:
             imported.found["model"] = self._settings["model"].value
         self._kv.settle(imported, self._settings)

@@ -10,6 +10,8 @@ from babel.messages.pofile import read_po
 from sim.figures.beside import MOST_POINTS, draw_beside
 from sim.figures.imports import import_file
 from sim.figures.words import Words
+from sim.importers import FORMATS
+from sim.importers.notes import NOTES
 from sim.page import handle
 from sim.scenario import parse_scenario
 
@@ -63,6 +65,7 @@ def test_every_word_is_there_and_used(words):
     used = set(re.findall(r'"(import\.[\w.]*\w)"', sources))
     used |= {f"import.{name}" for name in ("removed", "unknown", "peak.measured", "peak.simulated")}
     used |= {f"import.chart.{name}" for name in ("running", "waiting", "kv")}
+    used |= {f"import.note.{code}" for code in NOTES} | {f"import.help.{name}" for name in FORMATS}
     assert {name for name in words._messages if name.startswith("import.")} == used
 
 
