@@ -35,6 +35,7 @@ from sim.generate import GENERATOR
 from sim.importers import FORMATS
 from sim.page import DRAWN
 from sim.parameters import CONFIG, by_name
+from sim.points import RATE
 from sim.recordings.recording import DEVICES
 from sim.sandbox.saved import TYPES
 
@@ -163,6 +164,7 @@ class Pages:
             "script_words": {id_: {name: f"{{{name}}}" for name in names} for id_, names in SCRIPT_WORDS.items()},
             "figure": Markup("<!-- figure:{} -->").format,
             "parameters": by_name(CONFIG),
+            "rate": RATE,
             "sweep_metrics": tuple(METRICS),
             "slots": lambda names: {name: f"{{{name}}}" for name in names},
         }

@@ -21,7 +21,7 @@ from .frontier import plan
 from .generate import generate
 from .onestep import onestep
 from .parameters import ONESTEP, shown
-from .points import Point, check_point, run_point
+from .points import Point, check_point, document_at, run_point
 from .sandbox.controls import values_of
 from .sandbox.figure import SANDBOX, advance, draw, late_blocks, trial
 from .sandbox.saved import save
@@ -180,6 +180,11 @@ def _sweep_point(question: Mapping[str, Any]) -> dict[str, Any]:
     return run_point(question["scenario"], check_point(question.get("point")))
 
 
+def _sweep_scenario(question: Mapping[str, Any]) -> dict[str, Any]:
+    parse_scenario(question.get("scenario"))
+    return document_at(question["scenario"], check_point(question.get("point")))
+
+
 def _sweep_draw(question: Mapping[str, Any]) -> str:
     points = [check_point(point) for point in question["points"]]
     return draw_frontier(
@@ -209,6 +214,7 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "generate": _generate,
     "sweep-plan": _sweep_plan,
     "sweep-point": _sweep_point,
+    "sweep-scenario": _sweep_scenario,
     "sweep-draw": _sweep_draw,
 }
 

@@ -1,7 +1,5 @@
 // What stands around the sandbox on its page: each panel is given the scenario as it stands, and gives one back.
 
-import { readValues } from "./controls.mjs";
-import { setControls } from "./buttons.mjs";
 import { startEngine } from "./engine.mjs";
 import { MARK, pack } from "./sandbox-pack.mjs";
 import { scenarioOf, takeScenario } from "./sandbox-scenario.mjs";
@@ -10,13 +8,18 @@ const PAUSE = 300;
 
 export function connectPanels(figure) {
   const told = document.querySelector("[data-panel-told]");
+  const take = async (scenario) => {
+    try {
+      await takeScenario(figure, await scenario);
+      told.textContent = "";
+    } catch (error) {
+      told.textContent = error.message;
+    }
+  };
   const files = document.querySelector("import-panel");
-  files?.addEventListener("scenario", async ({ detail }) => {
-    told.textContent = "";
-    await takeScenario(figure, detail.scenario).catch((error) => { told.textContent = error.message; });
-  });
+  files?.addEventListener("scenario", ({ detail }) => take(detail.scenario));
   if (files) takeDrops(files.form.elements.file);
-  sweep(figure, document.querySelector("sweep-panel"));
+  sweep(figure, document.querySelector("sweep-panel"), take);
   for (const link of document.querySelectorAll("a[data-with-scenario]")) {
     link.addEventListener("click", async (event) => {
       const scenario = scenarioOf(figure);
@@ -47,8 +50,8 @@ function takeDrops(field) {
   });
 }
 
-/** The panel sweeps what the form describes; a point that is chosen sets the form. */
-function sweep(figure, panel) {
+/** The panel sweeps what the form describes; a point that is chosen opens its run. */
+function sweep(figure, panel, take) {
   if (!panel) return;
   panel.call = async (message) => {
     const { call } = await startEngine();
@@ -67,9 +70,8 @@ function sweep(figure, panel) {
   });
   panel.addEventListener("focusin", give);
   give();
-  panel.addEventListener("pick", ({ detail }) => {
-    const known = Object.keys(readValues(figure.form));
-    setControls(figure.form, Object.fromEntries(Object.entries(detail.config).filter(([name]) => known.includes(name))));
+  panel.addEventListener("pick", ({ detail: { scenario, point } }) => {
     figure.scrollIntoView();
+    take(panel.call({ do: "sweep-scenario", scenario, point }));
   });
 }

@@ -1,6 +1,6 @@
 // <sweep-panel>: one scenario under many settings, run one after the other and drawn against each other by Python.
 // The page sets `scenario` and `call(message)`, which promises what Python answers or rejects with one line. A point
-// that is chosen raises the event `pick` with `{config}`.
+// that is chosen raises the event `pick` with `{scenario, point}`: what was swept, and what is set there.
 
 import { say } from "./edit-fill.mjs";
 
@@ -120,7 +120,8 @@ export class SweepPanel extends HTMLElement {
       if (each.dataset.set === point.dataset.set) place.setAttribute("aria-current", "true");
       else place.removeAttribute("aria-current");
     }
-    this.dispatchEvent(new CustomEvent("pick", { detail: { config: this.#picked }, bubbles: true }));
+    const detail = { scenario: this.#swept.scenario, point: this.#picked };
+    this.dispatchEvent(new CustomEvent("pick", { detail, bubbles: true }));
   }
 
   /** Tells whether the result is of an older scenario. */
@@ -131,8 +132,8 @@ export class SweepPanel extends HTMLElement {
 
   /** Values around the one that the scenario has. */
   #suggest(select) {
-    const { kind, choices, least, most, initial } = select.selectedOptions[0].dataset;
-    if (kind !== "int") return choices ?? "";
+    const { kind, choices, usual, least, most, initial } = select.selectedOptions[0].dataset;
+    if (kind !== "int" || usual) return usual ?? choices ?? "";
     const value = Number(this.#scenario?.config?.[select.value] ?? initial);
     const first = Math.min(256, Math.max(1, most >> 8));
     const values = value ? [value >> 2, value >> 1, value, value * 2] : [0, first, first * 2, first * 4];

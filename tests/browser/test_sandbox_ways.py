@@ -212,6 +212,23 @@ def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
     expect(sandbox).to_have_attribute("data-state", "current")
 
 
+def test_a_sweep_lets_requests_come_faster(sandbox: Locator):
+    panel = sandbox.page.locator("sweep-panel")
+    key, values = panel.locator("fieldset").nth(0).locator("select"), panel.locator("fieldset").nth(0).locator("input")
+    panel.locator("fieldset").nth(1).locator("select").select_option("")
+    key.select_option("rate")
+    expect(values).to_have_value("1,2,4,8")
+    arrivals = [request.get("arrival_step", 0) for request in json.loads(control(sandbox, "requests").input_value())]
+    values.fill("1,3")
+    panel.locator("[name=run]").click()
+    panel.get_by_role("button", name="Open this run: rate = 3").first.click()
+    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(control(sandbox, "requests")).not_to_have_value(re.compile('"arrival_step": ?6'))
+    faster = [request.get("arrival_step", 0) for request in json.loads(control(sandbox, "requests").input_value())]
+    assert faster == [arrival // 3 for arrival in arrivals]
+    assert max(arrivals) == 6
+
+
 def test_the_editor_takes_the_scenario(fresh: Locator):
     control(fresh, "max_num_seqs").fill("3")
     page = fresh.page

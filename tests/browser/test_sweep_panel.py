@@ -26,7 +26,7 @@ SHELL = """<!doctype html><html lang="en" data-language="en"><title>Sweep</title
     return answer.result;
   }};
   panel.scenario = {scenario};
-  panel.addEventListener("pick", (event) => {{ window.picked = event.detail.config; }});
+  panel.addEventListener("pick", (event) => {{ window.picked = event.detail.point; }});
 </script></html>"""
 
 

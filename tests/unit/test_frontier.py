@@ -43,6 +43,9 @@ def words(request) -> Words:
     return catalogue(request.param)
 
 
+LATE = {"requests": [{"id": f"{n}", "arrival_step": n * 9, "prompt_tokens": 8, "output_tokens": 2} for n in range(2)]}
+
+
 def draw(words, vary, x="throughput", y="ttft_p99", document=STEPS, picked=None):
     points = plan(vary)
     return draw_frontier(document, points, [run_point(document, point) for point in points], x, y, words, picked)
@@ -190,6 +193,9 @@ def test_through_the_page(monkeypatch):
     drawing = {"scenario": STEPS, "x": "ttft_p50", "y": "preemptions", "language": "en"}
     html = ask(do="sweep-draw", points=points[:1], results=results[:1], **drawing)["result"]
     assert html.count('<g class="point') == 1
+    faster = ask(do="sweep-scenario", scenario=LATE, point={"rate": 4, "max_num_seqs": 2})["result"]
+    assert [request["arrival_step"] for request in faster["requests"]] == [0, 2]
+    assert faster["config"]["max_num_seqs"] == 2
 
 
 @pytest.mark.parametrize(
