@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from sim.figures import FIGURES
+
 OpenPage = Callable[..., Page]
 
 
@@ -46,6 +48,46 @@ def start(page: Page) -> Locator:
     figure.locator('[data-preset="group-a"]').click()
     expect(figure).to_have_attribute("data-state", "current")
     return figure
+
+
+COMPARE = """async (figure, assets) => {
+    const { startEngine } = await import(`${assets}/engine.mjs`);
+    const { readValues } = await import(`${assets}/controls.mjs`);
+    const { call } = await startEngine();
+    const result = figure.shadowRoot.querySelector('[data-part="result"]');
+    const bare = (element) => {
+        const copy = document.createElement("div");
+        copy.append(...element.cloneNode(true).childNodes);
+        for (const mark of ["open", "data-lit"]) {
+            for (const marked of copy.querySelectorAll(`[${mark}]`)) marked.removeAttribute(mark);
+        }
+        return copy;
+    };
+    const wrong = [];
+    let compared = 0;
+    const compare = async (name) => {
+        figure.form.dispatchEvent(new Event("input", { bubbles: true }));
+        while (!figure.isCurrent) await new Promise(requestAnimationFrame);
+        const values = readValues(figure.form);
+        const question = { do: "render", figure: figure.getAttribute("figure"), language: "en", values };
+        const fresh = document.createElement("div");
+        fresh.innerHTML = (await call(question)).parts.join("");
+        if (!bare(fresh).isEqualNode(bare(result))) wrong.push(`${name}: ${JSON.stringify(values)}`);
+        compared += 1;
+    };
+    for (const control of figure.form.elements) {
+        if (control.type === "range") {
+            for (const value of [control.min, control.max]) { control.value = value; await compare(control.name); }
+        } else if (["radio", "checkbox"].includes(control.type)) {
+            control.checked = !control.checked || control.type === "radio";
+            await compare(control.name);
+        }
+    }
+    figure.shadowRoot.querySelector("[data-reset]").click();
+    await compare("reset");
+    return { wrong, compared };
+}"""
+"""Sets every control to both ends and to every choice; the picture must be what Python draws from nothing."""
 
 
 def thumb(slider: Locator, value: int) -> tuple[float, float]:
@@ -174,6 +216,15 @@ def test_open_details_and_their_focus_survive_a_change(live: Page) -> None:
     expect(details.locator("summary")).to_be_focused()
     details.locator("summary").click()
     expect(details).not_to_have_attribute("open", "")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_picture_made_from_another_is_the_one_that_python_draws(live: Page, assets: str, name: str) -> None:
+    figure = live.locator(f'batch-loom[figure="{name}"]')
+    figure.scroll_into_view_if_needed()
+    found = figure.evaluate(COMPARE, f"../{assets}")
+    assert found["wrong"] == []
+    assert found["compared"] >= 3
 
 
 def test_a_figure_out_of_view_answers_when_it_is_scrolled_to(live: Page) -> None:
