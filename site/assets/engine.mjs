@@ -59,8 +59,8 @@ export function startEngine(onProgress) {
 }
 
 /**
- * PyScript waits for its plugins before it starts a worker, and for the page, which is busy: none of them is needed here.
- * It reads its configuration from the page when it is loaded.
+ * PyScript waits for its plugins before it can start a worker, and none of them is needed here. It reads its configuration
+ * from the page when it is loaded.
  */
 async function importPyScript() {
   const settings = JSON.stringify({ plugins: PLUGINS.map((name) => `!${name}`) });
