@@ -132,6 +132,7 @@ class BlockStack:
 
     def give_one_each(self, wanting: Collection[list[int]]) -> None:
         """The next one to each list; the caller knows that there are so many."""
+        # A loop costs less here than the list that `take` would make.
         returned = self._returned
         for blocks in wanting:
             if returned:

@@ -1,15 +1,8 @@
 """Small parts of the importers."""
 
-from pathlib import Path
-
 import pytest
-from babel.messages.pofile import read_po
 
-from sim.figures.imports import import_file
-from sim.figures.words import Words
-from sim.importers import FORMATS
 from sim.importers.dates import day_number
-from sim.importers.notes import NOTES
 from sim.importers.select import sample
 from sim.importers.sharegpt import estimate
 from sim.importers.shell import commands
@@ -49,27 +42,3 @@ def test_a_sample_of_fewer_is_all_of_them():
     imported = VLLM_LOG.read([line], None)
     sample(imported, 3)
     assert (imported.requests, len(imported.notes)) == ([], 1)
-
-
-def read_messages(language):
-    path = Path(__file__).resolve().parents[2] / "site" / "locales" / f"{language}.po"
-    with path.open("rb") as file:
-        return {str(message.id): str(message.string) for message in read_po(file) if message.id}
-
-
-def test_the_page_s_english_is_that_of_the_command_line():
-    told = {f"import.note.{code}": text for code, text in NOTES.items()}
-    told |= {f"import.help.{name}": importer.help for name, importer in FORMATS.items()}
-    messages = read_messages("en")
-    assert {key: text for key, text in messages.items() if key.startswith(("import.note.", "import.help."))} == told
-
-
-def test_an_account_is_in_the_language_of_the_page():
-    line = b"vllm serve M -pp 2 --max-num-seqs 64 --max-model-len auto --enforce-eager=true"
-    told = import_file({"data": line, "format": "auto"}, Words("zh", read_messages("zh")))
-    notes = told["html"].partition('data-list="notes"')[2]
-    assert "-pp 2：各级流水线之间会同时有好几批在跑，这里没有模拟" in notes
-    assert "max_num_batched_tokens在H100或H200上是8192，在其他多数GPU上是2048" in notes
-    assert notes.count("<li>") == len(told["scenario"]["imported"]["notes"])
-    english = "-pp 2: several batches in flight between the stages are not modelled"
-    assert english in told["scenario"]["imported"]["notes"]

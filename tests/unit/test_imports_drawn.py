@@ -37,6 +37,23 @@ def test_the_account(words):
     assert 'data-list="unknown"><h3>' in found["html"]
 
 
+def test_notes_are_in_the_language_of_the_page(words):
+    line = b"vllm serve M -pp 2 --max-num-seqs 64 --max-model-len auto --enforce-eager=true"
+    found = import_file({"format": "auto", "data": line}, words)
+    html, notes = found["html"].partition('data-list="notes"')[2], found["scenario"]["imported"]["notes"]
+    english = "-pp 2: several batches in flight between the stages are not modelled"
+    assert english in notes
+    assert {"en": english, "zh": "-pp 2：各级流水线之间会同时有好几批在跑，这里没有模拟"}[words.language] in html
+    assert html.count("<li>") == len(notes)
+
+
+def test_the_page_s_english_is_that_of_the_command_line(words):
+    told = {f"import.note.{code}": text for code, text in NOTES.items()}
+    told |= {f"import.help.{name}": importer.help for name, importer in FORMATS.items()}
+    catalogue = {key: text for key, text in words._messages.items() if key.startswith(("import.note.", "import.help."))}
+    assert catalogue == told if words.language == "en" else catalogue.keys() == told.keys()
+
+
 def test_markup_in_a_file_stays_text(words):
     data = b'vllm serve M "<img src=x>" --<b>x</b> --max-num-seqs "<i>"'
     html = import_file({"format": "serve-command", "data": data}, words)["html"]
