@@ -7,9 +7,10 @@ from ..figures.forms import transport
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Parameter, Value
-from ..parameters import CONFIG, REQUEST, by_name
-from .controls import BASELINE, MAX_STEPS, NAME, REQUEST_LIST, STEP, VIEW, first_values
+from ..parameters import CONFIG, by_name
+from .controls import BASELINE, MAX_STEPS, NAME, STEP, VIEW, first_values
 from .legend import legend
+from .request_table import request_table
 from .run import run_of
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -38,10 +39,6 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 """The keys of the configuration in groups; the first two are open at the start."""
-LISTS = {"prefix": '[["system", 8]]', "accepts": "[2, 0]", "images": '[{"offset": 0, "length": 4}]'}
-"""Columns of the table of requests that hold JSON, each with an example."""
-COLUMNS = ("id", "arrival_step", "prompt_tokens", "output_tokens", "priority", "prefix", "accepts", "images")
-MORE_COLUMNS = ("lora", "abort_step")
 
 
 def form(words: Words) -> str:
@@ -112,7 +109,8 @@ def _scenario(values: dict[str, Value], words: Words) -> str:
         for name, by in (("undo", -1), ("redo", 1))
     ]
     buttons = element("p", {"class": "buttons"}, *history)
-    return element("div", {"class": "scenario"}, buttons, _requests(values, words), *groups, _texts(values, words))
+    table = request_table(str(values["requests"]), words)
+    return element("div", {"class": "scenario"}, buttons, table, *groups, _texts(values, words))
 
 
 def _field(parameter: Parameter, value: Value, words: Words) -> str:
@@ -166,43 +164,6 @@ def _default(parameter: Parameter) -> str:
             return f"{value:,}"
         case _:
             return str(value)
-
-
-def _requests(values: dict[str, Value], words: Words) -> str:
-    """The table, which a script fills from the JSON beside it row by row, and the JSON."""
-    keys = (*COLUMNS, *MORE_COLUMNS)
-    heads = [element("th", {"scope": "col"}, element("code", {"translate": "no"}, key)) for key in keys]
-    head = element("tr", None, *heads, element("th", None, element("span", {"class": "spoken"}, words("sandbox.edit"))))
-    row = element("template", {"data-row": True}, _request_row(words))
-    body = element("tbody", {"data-rows": True})
-    table = element("table", {"class": "edit-table"}, element("thead", None, head), body)
-    region = {"class": "scroll", "id": "sandbox-requests-scroll", "tabindex": 0, "role": "region"}
-    region["aria-label"] = words("sandbox.requests")
-    add = element("button", {"type": "button", "data-add": True}, words.html("sandbox.add"))
-    pages = element("p", {"class": "pages", "data-pages": True, "hidden": True})
-    json_data = {"name": REQUEST_LIST.name, "hidden": True, "autocomplete": "off"}
-    hidden = element("textarea", json_data, escape(str(values["requests"])))
-    parts = (row, element("div", region, table), pages, element("p", {"class": "buttons"}, add), hidden)
-    summary = element("summary", None, words.html("sandbox.requests"), " ", element("span", {"data-count": True}))
-    data = {"class": "group", "id": "sandbox-group-requests", "open": True}
-    data |= {"data-control": REQUEST_LIST.name, "data-tells": True}
-    return element("details", data, summary, *parts)
-
-
-def _request_row(words: Words) -> str:
-    rows, cells = by_name(REQUEST), []
-    for key in (*COLUMNS, *MORE_COLUMNS):
-        data: dict[str, object] = {"data-key": key, "autocomplete": "off"}
-        if key in rows:
-            data |= {"type": "number", "step": 1, "min": rows[key].minimum, "max": rows[key].maximum}
-        else:
-            data |= {"type": "text", "spellcheck": "false", "placeholder": LISTS.get(key)}
-        cells.append(element("td", None, element("input", data)))
-    buttons = [
-        element("button", {"type": "button", "data-act": act, "title": words(f"sandbox.act.{act}")}, sign)
-        for act, sign in (("copy", "⧉"), ("up", "↑"), ("down", "↓"), ("remove", "×"))
-    ]
-    return element("tr", None, *cells, element("td", {"class": "acts"}, *buttons))
 
 
 def _texts(values: dict[str, Value], words: Words) -> str:

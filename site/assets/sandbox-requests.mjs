@@ -2,7 +2,6 @@
 
 import { listOf } from "./sandbox-scenario.mjs";
 
-const PER_PAGE = 50;
 const TIMED = "arrival_us"; // stands in the column of arrival_step where the requests arrive in time
 
 export function editRequests(figure) {
@@ -16,12 +15,14 @@ class RequestTable {
   #requests = [];
   #written = null;
   #page = 0;
+  #perPage;
   #bad = "";
 
   constructor(figure) {
     this.#figure = figure;
     this.#text = figure.form.elements.requests;
     this.#body = figure.form.querySelector("[data-rows]");
+    this.#perPage = Number(this.#body.dataset.perPage);
     this.#body.addEventListener("input", (event) => this.#edited(event));
     this.#body.addEventListener("click", ({ target }) => this.#press(target.closest("[data-act]")));
     figure.form.querySelector("[data-add]").addEventListener("click", () => this.#add());
@@ -42,14 +43,14 @@ class RequestTable {
   }
 
   #draw() {
-    const pages = Math.max(1, Math.ceil(this.#requests.length / PER_PAGE));
+    const pages = Math.max(1, Math.ceil(this.#requests.length / this.#perPage));
     this.#page = Math.min(this.#page, pages - 1);
-    const first = this.#page * PER_PAGE;
+    const first = this.#page * this.#perPage;
     const { form } = this.#figure;
     const key = this.#requests[0]?.[TIMED] === undefined ? "arrival_step" : TIMED;
     form.querySelector(".edit-table th:nth-child(2) code").textContent = key;
     this.#body.replaceChildren(
-      ...this.#requests.slice(first, first + PER_PAGE).map((request, index) => this.#row(request, first + index, key)),
+      ...this.#requests.slice(first, first + this.#perPage).map((request, index) => this.#row(request, first + index, key)),
     );
     form.querySelector("[data-count]").textContent = `(${this.#requests.length})`;
     this.#drawPages(pages);
@@ -107,7 +108,7 @@ class RequestTable {
     const last = this.#requests.at(-1) ?? { prompt_tokens: 16, output_tokens: 8 };
     const { id, prefix, accepts, images, ...rest } = last;
     this.#requests.push({ id: this.#newId(id ?? "A"), ...rest });
-    this.#page = Math.floor((this.#requests.length - 1) / PER_PAGE);
+    this.#page = Math.floor((this.#requests.length - 1) / this.#perPage);
     this.#redraw(this.#requests.length - 1, "");
   }
 

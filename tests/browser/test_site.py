@@ -137,6 +137,14 @@ def test_nothing_jumps_when_python_arrives_and_unseen_figures_rest(
     assert page.evaluate("() => window.shifted") < 0.001
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_jumps_in_the_sandbox(open_page: OpenPage, wait_ready: WaitReady, width: int) -> None:
+    page = open_page("en/sandbox/", viewport={"width": width, "height": 900})
+    page.evaluate(SHIFTS)
+    wait_ready(page)
+    assert page.evaluate("() => window.shifted") < 0.001
+
+
 def test_language_link_keeps_what_the_reader_has_set(open_page: OpenPage) -> None:
     page = open_page(None)
     page.route("**/vendor/**", lambda route: None)
