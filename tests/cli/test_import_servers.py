@@ -115,6 +115,13 @@ def test_blocks_are_derived_where_they_are_certain(lines, blocks):
     assert ("is not derived" in " ".join(found.notes)) == (blocks is None)
 
 
+def test_an_exemplar_behind_a_bucket_is_passed_over():
+    name = 'vllm:iteration_tokens_total_bucket{engine="0",le='
+    lines = [name + '"8.0"} 5.0 # {trace_id="a}b"} 0.05 1700000000.0', name + '"+Inf"} 7 # {} 9.5']
+    found = imported("\n".join(lines), "prometheus")
+    assert (found.left_out, list(found.found["histograms"].values())) == ([], [[["8.0", 5], ["+Inf", 7]]])
+
+
 def test_metrics(cli, root):
     content = (root / "tests" / "data" / "vllm-metrics.txt").read_text()
     (scenario,) = cli("import", "auto", "-", stdin=content.encode()).values
