@@ -44,9 +44,10 @@ ALIASES = {
 _INFO = ("cache_config_info", "lora_requests_info")
 _OF_SERVER = ("model_name", "engine", "job", "instance", "namespace", "pod", "container", "endpoint", "service", "node")
 _PLAIN = {*GAUGES, *COUNTERS, "prefix_cache_hit_rate"}
-_LABELS = r'(?:"(?:[^"\\]|\\.)*"|[^"}])*'  # an exemplar behind the value has braces too
+_TEXT = r'(?:[^"\\]|\\.)*'
+_LABEL = re.compile(rf'\s*([a-zA-Z_]\w*)\s*=\s*"({_TEXT})"\s*(?:,|$)', re.ASCII)
+_LABELS = rf'(?:"{_TEXT}"|[^"}}])*'  # to the first brace outside a text: an exemplar behind the value has braces too
 _SAMPLE = re.compile(rf"([a-zA-Z_:][\w:]*)(?:\{{({_LABELS})\}})?[ \t]+(\S+)(?:[ \t]+(\S+))?(?:[ \t]+#.*)?\s*", re.ASCII)
-_LABEL = re.compile(r'\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)', re.ASCII)
 _NAME = re.compile(r"^(?:# (?:HELP|TYPE) )?vllm[:_]\w+", re.MULTILINE)
 _ROWS = by_name(CONFIG)
 

@@ -13,9 +13,7 @@ PER_PAGE = 50
 """Rows that are seen at once."""
 LISTS = {"prefix": '[["system", 8]]', "accepts": "[2, 0]", "images": '[{"offset": 0, "length": 4}]'}
 """Columns that hold JSON, each with an example."""
-ARRIVAL, ARRIVAL_IN_TIME = "arrival_step", "arrival_us"
-"""The second is in the column of the first where the requests arrive in time."""
-COLUMNS = ("id", ARRIVAL, "prompt_tokens", "output_tokens", "priority", *LISTS, "lora", "abort_step")
+COLUMNS = ("id", "arrival_step", "prompt_tokens", "output_tokens", "priority", *LISTS, "lora", "abort_step")
 ACTS = (("copy", "⧉"), ("up", "↑"), ("down", "↓"), ("remove", "×"))
 
 
@@ -23,17 +21,14 @@ def request_table(text: str, words: Words) -> str:
     """The table with its buttons, and the JSON.
 
     Args:
-        text: the list of requests as JSON.
+        text: the list of requests as JSON; they arrive by step.
         words: of the page's language.
     """
     requests = json.loads(text)
-    columns = COLUMNS
-    if requests and ARRIVAL_IN_TIME in requests[0]:
-        columns = tuple(ARRIVAL_IN_TIME if key == ARRIVAL else key for key in COLUMNS)
-    heads = [element("th", {"scope": "col"}, element("code", {"translate": "no"}, key)) for key in columns]
+    heads = [element("th", {"scope": "col"}, element("code", {"translate": "no"}, key)) for key in COLUMNS]
     head = element("tr", None, *heads, element("th", None, element("span", {"class": "spoken"}, words("sandbox.edit"))))
-    template = element("template", {"data-row": True}, _row(COLUMNS, words))
-    rows = [_row(columns, words, index, request) for index, request in enumerate(requests[:PER_PAGE])]
+    template = element("template", {"data-row": True}, _row(words))
+    rows = [_row(words, index, request) for index, request in enumerate(requests[:PER_PAGE])]
     body = element("tbody", {"data-rows": True, "data-per-page": PER_PAGE}, *rows)
     table = element("table", {"class": "edit-table"}, element("thead", None, head), body)
     region = {"class": "scroll", "id": "sandbox-requests-scroll", "tabindex": 0, "role": "region"}
@@ -50,17 +45,17 @@ def request_table(text: str, words: Words) -> str:
     return element("details", data, summary, *parts)
 
 
-def _row(columns: tuple[str, ...], words: Words, index: int | None = None, request: Mapping[str, Any] = {}) -> str:
+def _row(words: Words, index: int | None = None, request: Mapping[str, Any] = {}) -> str:
     """The row of a request; without `index` the one that the script copies."""
     ranges, cells = by_name(REQUEST), []
-    for key in columns:
+    for key in COLUMNS:
         data: dict[str, object] = {"data-key": key, "autocomplete": "off"}
         if key in ranges:
             data |= {"type": "number", "step": 1, "min": ranges[key].minimum, "max": ranges[key].maximum}
         else:
             data |= {"type": "text", "spellcheck": "false", "placeholder": LISTS.get(key)}
         if index is not None:
-            data |= {"value": _shown(request.get(key)), "aria-label": f"{key} {request.get('id', index)}"}
+            data |= {"value": _shown(request.get(key)), "aria-label": f"{key} {request['id']}"}
         cells.append(element("td", None, element("input", data)))
     buttons = [
         element("button", {"type": "button", "data-act": act, "title": words(f"sandbox.act.{act}")}, sign)

@@ -12,8 +12,8 @@ class RequestTable {
   #figure;
   #text;
   #body;
-  #requests = [];
-  #written = null;
+  #requests;
+  #written;
   #page = 0;
   #perPage;
   #bad = "";
@@ -21,6 +21,8 @@ class RequestTable {
   constructor(figure) {
     this.#figure = figure;
     this.#text = figure.form.elements.requests;
+    this.#written = this.#text.defaultValue; // what the build has filled the table from
+    this.#requests = JSON.parse(this.#written);
     this.#body = figure.form.querySelector("[data-rows]");
     this.#perPage = Number(this.#body.dataset.perPage);
     this.#body.addEventListener("input", (event) => this.#edited(event));

@@ -54,6 +54,26 @@ def test_requests_are_edited_added_copied_moved_removed(sandbox: Locator):
     assert drawn(sandbox) == planned(FIRST | {"requests": requests})
 
 
+def test_the_rows_of_the_build_are_those_of_the_script(fresh: Locator):
+    rows = """(figure) => {
+        const seen = (input) => [...["data-key", "type", "min", "max", "placeholder", "aria-label"]
+            .map((name) => input.getAttribute(name)), input.value];
+        return [...figure.form.querySelectorAll("[data-rows] tr")]
+            .map((row) => [row.dataset.index, [...row.querySelectorAll("input")].map(seen)]);
+    }"""
+    built = fresh.evaluate(rows)
+    put = """(figure, text) => {
+        figure.form.elements.requests.value = text;
+        figure.form.dispatchEvent(new Event("input", { bubbles: true }));
+    }"""
+    text = fresh.evaluate("(figure) => figure.form.elements.requests.value")
+    fresh.evaluate(put, "[]")
+    assert fresh.evaluate(rows) == []
+    fresh.evaluate(put, text)
+    assert len(built) > 1
+    assert fresh.evaluate(rows) == built
+
+
 def test_a_bad_cell_is_marked(sandbox: Locator):
     cell = sandbox.locator("[data-rows] tr").nth(2).locator('[data-key="prefix"]')
     cell.fill("system 8")
