@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
+from .diagnosis.draw import draw_way_out
 from .engine import simulate
 from .errors import ConfigError
 from .figures import FIGURES
@@ -24,6 +25,7 @@ from .parameters import ONESTEP, shown
 from .points import Point, check_point, document_at, run_point
 from .sandbox.controls import values_of
 from .sandbox.figure import SANDBOX, advance, draw, late_blocks, trial
+from .sandbox.run import RefusedRun
 from .sandbox.saved import save
 from .scenario import parse_scenario
 
@@ -99,11 +101,18 @@ def _render(question: Mapping[str, Any]) -> object:
     values, words = figure.check(question["values"]), WORDS[question["language"]]
     if figure is not SANDBOX:
         return {"parts": figure.parts(values, words), "set": {}}
-    progress = advance(values)
+    try:
+        progress = advance(values)
+    except RefusedRun as refused:
+        return {"problem": _problem(refused) | {"html": draw_way_out(refused.finding, words)}}
     if progress is not None:
         return {"progress": progress}
     drawn = draw(values, words)
     return {"parts": drawn.parts, "set": {".selected": {"x": drawn.band}}}
+
+
+def _problem(error: ConfigError) -> dict[str, str]:
+    return {"text": _one_line(str(error)), "field": error.field}
 
 
 def _trace(question: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,22 @@ def _proposal(index: int, finding: Finding, words: Words) -> str:
         return element("p", {"class": "proposal"}, words.html(f"diagnosis.nothing.{finding.severity}"))
     text = element("p", {"class": "proposal"}, escape(words("diagnosis.try")), " ", _settings(finding.change, words))
     place = element("div", {"class": "trial", "data-ask": json.dumps({"do": "try", "finding": index})})
-    take = {"type": "button", "class": "take", "data-set": json.dumps(dict(finding.change))}
-    return text + place + element("button", take, escape(words("diagnosis.take")))
+    return text + place + _take(finding.change, words)
+
+
+def _take(change: Change, words: Words) -> str:
+    data = {"type": "button", "class": "take", "data-set": json.dumps(dict(change))}
+    return element("button", data, escape(words("diagnosis.take")))
+
+
+def draw_way_out(refused: Finding, words: Words) -> str:
+    """What to change in a refused configuration so that vLLM accepts it; empty where nothing is known."""
+    if not refused.change:
+        return ""
+    told = words.html("diagnosis.accepted")
+    return element(
+        "span", {"class": "way-out"}, told, " ", _settings(refused.change, words), " ", _take(refused.change, words)
+    )
 
 
 def _settings(change: Change, words: Words) -> str:

@@ -202,7 +202,10 @@ def _diagnosed(run: Run) -> Sequence[Finding]:
 @lru_cache(maxsize=KEPT_RUNS)
 def _findings(run: Run, words: Words) -> str:
     title = element("h3", None, words.html("sandbox.findings"))
-    drawn = draw_findings(_diagnosed(run), words)
+    if run.scenario.requests:
+        drawn = draw_findings(_diagnosed(run), words)
+    else:
+        drawn = element("p", {"class": "healthy"}, words.html("sandbox.findings.nobody"))
     return element("section", {"class": "findings", "data-part": "findings"}, title, drawn)
 
 

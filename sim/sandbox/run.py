@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import engine
+from ..diagnosis import Finding, diagnose
 from ..errors import ConfigError
 from ..metrics import Summary, summarize
 from ..parameter import Value
@@ -19,6 +20,14 @@ from .pool import PoolWatch
 from .reading import read_lanes
 
 KEPT_RUNS = 4
+
+
+class RefusedRun(ConfigError):
+    """A configuration that vLLM refuses; `finding` says what to change."""
+
+    def __init__(self, field: str, problem: str, finding: Finding) -> None:
+        self.finding = finding
+        super().__init__(field, problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +126,8 @@ class Runs:
 
 def _finished(scenario: Scenario, trace: Trace) -> Run:
     if trace.error is not None:
-        raise ConfigError(trace.error.field, trace.error.message.removeprefix("Value error, "))
+        [finding] = diagnose(scenario, trace)
+        raise RefusedRun(trace.error.field, trace.error.message.removeprefix("Value error, "), finding)
     return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))
 
 

@@ -188,6 +188,7 @@ export class BatchLoom extends HTMLElement {
       }
       this.#tellProgress(null);
       if (!this.#engine || picture.progress) return null;
+      if (picture.problem) return { values, ...picture.problem };
       swap(this.#result, picture, this.#parts);
       this.#parts = picture.parts;
       this.dispatchEvent(new Event("drawn"));

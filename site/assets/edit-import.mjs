@@ -1,5 +1,5 @@
 // <import-panel>: a file of another tool becomes a scenario. Python reads it, in a worker; nothing leaves the browser.
-// What brings a configuration and what brings requests are put together; measured series are drawn beside the run.
+// Configurations of different sources and requests are put together; measured series are drawn beside the run.
 // Each time the scenario changes, the event `scenario` carries `{scenario, series}`.
 
 import { fill, say } from "./edit-fill.mjs";
@@ -8,12 +8,14 @@ import { Runner, Stopped } from "./edit-runner.mjs";
 const MOST_BYTES = 64 << 20;
 const MANY = 2000; // requests: more are not drawn without asking
 const SECONDS = 60;
+const WHOLE = new Set(["scenario", "trace"]); // formats that tell all: nothing that came before is kept
 
 export class ImportPanel extends HTMLElement {
   #runner = new Runner();
   #file = null; // what was handed in last: {bytes, name, cut}
   #run = 0;
-  #config = null;
+  #configs = new Map(); // what was told of a configuration, by format; of two the later counts
+  #sizes = {}; // the configuration that came with requests, for want of another
   #requests = [];
   #series = {};
 
@@ -44,9 +46,25 @@ export class ImportPanel extends HTMLElement {
 
   get form() { return this.querySelector("form"); }
 
-  /** The scenario as it stands. */
+  /** What was imported, as a scenario; without requests if none were. */
   get scenario() {
-    return { name: this.#file?.name ?? "import", config: this.#config ?? {}, requests: this.#requests };
+    const config = this.#configs.size ? Object.assign({}, ...this.#configs.values()) : this.#sizes;
+    return { name: this.#file?.name ?? "import", config, requests: this.#requests };
+  }
+
+  #join({ config, requests, imported: { format, series } }) {
+    if (WHOLE.has(format)) {
+      this.#configs.clear();
+      this.#requests = [];
+    }
+    if (requests.length) {
+      this.#requests = requests;
+      this.#sizes = config;
+    } else {
+      this.#configs.delete(format);
+      this.#configs.set(format, config);
+    }
+    if (Object.keys(series).length) this.#series = series;
   }
 
   async #choose(file) {
@@ -108,10 +126,7 @@ export class ImportPanel extends HTMLElement {
       this.dataset.state = "offer";
       return;
     }
-    // A configuration alone joins the requests that are here, and requests join the configuration.
-    if (requests) this.#requests = scenario.requests;
-    if (!requests || !this.#config) this.#config = scenario.config;
-    if (Object.keys(scenario.imported.series).length) this.#series = scenario.imported.series;
+    this.#join(scenario);
     const details = this.querySelector("[data-scenario]");
     details.hidden = false;
     details.querySelector("pre").textContent = JSON.stringify(this.scenario, null, 1);

@@ -14,13 +14,20 @@ export class Problem {
     this.#line = line;
   }
 
-  /** `problem` is `{field, text}`: the path of what is wrong, beginning with the name of a control; `null` for none. */
+  /**
+   * `problem` is `{field, text, html}`: the path of what is wrong, beginning with the name of a control; what; and, where
+   * Python knows it, a way out, for the line. `null` for none.
+   */
   tell(problem) {
     if (!problem && !this.#told) return;
     this.#told = problem;
     const { form } = this.#figure;
     const text = problem?.text ?? "";
-    if (this.#line.textContent !== text) this.#line.textContent = text;
+    if (this.#line.dataset.told !== text) {
+      this.#line.textContent = text;
+      this.#line.insertAdjacentHTML("beforeend", problem?.html ?? "");
+      this.#line.dataset.told = text;
+    }
     this.#line.hidden = text === "";
     for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
     const name = /^(?:config\.)?(\w+)/.exec(problem?.field ?? "")?.[1];

@@ -1,4 +1,4 @@
-// Undo and redo of what the form sets; what is only looked at is no part of it.
+// Undo and redo of what the form sets and of a text that is no scenario; what is only looked at is no part of it.
 
 import { readValues, same } from "./controls.mjs";
 import { setControls } from "./buttons.mjs";
@@ -9,7 +9,11 @@ const MOST = 200;
 
 export function keepHistory(figure) {
   const { form } = figure;
-  const now = () => Object.fromEntries(Object.entries(readValues(form)).filter(([name]) => !LOOKED_AT.has(name)));
+  const text = form.querySelector("[data-scenario-text]");
+  const now = () => {
+    const values = Object.fromEntries(Object.entries(readValues(form)).filter(([name]) => !LOOKED_AT.has(name)));
+    return { ...values, typed: text.hasAttribute("aria-invalid") ? text.value : "" };
+  };
   const states = [now()];
   let place = 0;
   let timer = 0;
@@ -33,7 +37,12 @@ export function keepHistory(figure) {
     note();
     if (!states[place + by]) return;
     place += by;
-    setControls(form, states[place]);
+    const { typed, ...values } = states[place];
+    setControls(form, values);
+    if (typed) {
+      text.value = typed;
+      text.dispatchEvent(new Event("input", { bubbles: true }));
+    }
     clearTimeout(timer);
     show();
   };

@@ -17,7 +17,7 @@ export function connectPanels(figure) {
     }
   };
   const files = document.querySelector("import-panel");
-  files?.addEventListener("scenario", ({ detail }) => take(detail.scenario));
+  files?.addEventListener("scenario", ({ detail }) => take(withRequests(detail.scenario, figure)));
   if (files) takeDrops(files.form.elements.file);
   sweep(figure, document.querySelector("sweep-panel"), take);
   for (const link of document.querySelectorAll("a[data-with-scenario]")) {
@@ -36,6 +36,11 @@ export function connectPanels(figure) {
     gallery.scrollIntoView();
     gallery.querySelector("summary").focus({ preventScroll: true });
   });
+}
+
+/** A configuration alone is tried on the requests that are in the form. */
+function withRequests(scenario, figure) {
+  return scenario.requests.length ? scenario : { ...scenario, requests: scenarioOf(figure)?.requests ?? [] };
 }
 
 /** A file that is dropped anywhere on the page is one for `field`; by itself a browser would leave the page for it. */

@@ -45,8 +45,9 @@ export function editText(figure) {
     text.toggleAttribute("aria-invalid", message !== "");
   };
   let typed = 0;
-  const show = () => {
-    const scenario = text.getRootNode().activeElement === text || !details.open ? null : scenarioOf(figure);
+  const show = (event) => {
+    const isTyped = event?.target === text || text.getRootNode().activeElement === text;
+    const scenario = isTyped || !details.open ? null : scenarioOf(figure);
     if (!scenario) return;
     text.value = textOf(scenario);
     tell("");

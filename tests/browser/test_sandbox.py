@@ -38,6 +38,19 @@ def test_a_bad_value_is_marked_and_the_last_good_picture_stays(sandbox: Locator)
     expect(sandbox).to_have_attribute("data-state", "current")
 
 
+def test_what_vllm_refuses_has_a_way_out(sandbox: Locator):
+    field = control(sandbox, "max_num_batched_tokens")
+    field.fill("2")
+    problem = sandbox.locator('[data-part="problem"]')
+    expect(problem).to_contain_text("vLLM accepts it with: max_num_batched_tokens = 4")
+    expect(sandbox.locator("section.findings")).to_be_hidden()
+    problem.get_by_role("button", name="Use it").click()
+    expect(field).to_have_value("4")
+    expect(sandbox).to_have_attribute("data-state", "current")
+    expect(problem).to_be_hidden()
+    expect(sandbox.locator("section.findings")).to_be_visible()
+
+
 def test_requests_are_edited_added_copied_moved_removed(sandbox: Locator):
     rows = sandbox.locator("[data-rows] tr")
     expect(rows).to_have_count(6)
@@ -121,6 +134,29 @@ def test_a_bad_text_is_told_and_nothing_is_lost(sandbox: Locator, typed: str, to
     expect(sandbox.locator("[data-json-problem]")).to_contain_text(told)
     expect(text).to_have_value(typed)
     assert drawn(sandbox) == before
+
+
+def test_undo_takes_back_a_bad_text_and_redo_brings_it_again(fresh: Locator):
+    undo, redo = fresh.locator('[data-history="-1"]'), fresh.locator('[data-history="1"]')
+    field = control(fresh, "max_num_seqs")
+    field.fill("2")
+    expect(undo).to_be_enabled()
+    open_group(fresh, "json")
+    text, problem = fresh.locator("[data-scenario-text]"), fresh.locator("[data-json-problem]")
+    good = text.input_value()
+    text.fill(good + "}")
+    expect(problem).to_be_visible()
+    undo.click()
+    expect(text).to_have_value(good)
+    expect(problem).to_be_hidden()
+    expect(field).to_have_value("2")
+    redo.click()
+    expect(text).to_have_value(good + "}")
+    expect(problem).to_be_visible()
+    undo.click()
+    undo.click()
+    expect(field).to_have_value("4")
+    expect(undo).to_be_disabled()
 
 
 def test_undo_and_redo(fresh: Locator):

@@ -91,6 +91,26 @@ def test_an_imported_command_becomes_the_scenario(sandbox: Locator):
     page.get_by_role("button", name="Read this text").click()
     expect(control(sandbox, "max_num_seqs")).to_have_value("2", timeout=60_000)
     expect(control(sandbox, "max_num_batched_tokens")).to_have_value("12")
+    # It is tried on the requests that are there.
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(len(REQUESTS))
+
+
+def test_what_two_sources_tell_of_one_server_is_put_together(sandbox: Locator):
+    paste, read = sandbox.page.locator("#import-paste"), sandbox.page.get_by_role("button", name="Read this text")
+    paste.fill("vllm serve m --max-num-seqs 2 --max-model-len 4096 --block-size 32")
+    read.click()
+    expect(control(sandbox, "max_num_seqs")).to_have_value("2", timeout=60_000)
+    paste.fill("(EngineCore pid=7) INFO 12-01 10:00:00 [kv_cache_utils.py:1711] GPU KV cache size: 93,872 tokens")
+    read.click()
+    expect(control(sandbox, "num_gpu_blocks")).to_have_value("5867", timeout=60_000)
+    expect(control(sandbox, "max_num_seqs")).to_have_value("2")
+    # Of two command lines the second counts alone.
+    paste.fill("vllm serve m --max-num-batched-tokens 512")
+    read.click()
+    expect(control(sandbox, "max_num_batched_tokens")).to_have_value("512", timeout=60_000)
+    expect(control(sandbox, "max_num_seqs")).to_have_value("128")
+    expect(control(sandbox, "num_gpu_blocks")).to_have_value("5867")
+    expect(sandbox.locator("[data-rows] tr")).to_have_count(len(REQUESTS))
 
 
 def test_a_file_dropped_anywhere_is_imported(sandbox: Locator):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+import sim.page
 from build import FIGURE_CATALOGS, read_catalogs
 from sim import reasons
 from sim.engine import simulate
@@ -175,7 +176,10 @@ def test_any_run_is_drawn_in_both_languages(language, given_scenario):
 
 
 def test_nothing_to_run_and_nothing_that_can_run():
-    assert 'data-outcome="finished"' in SANDBOX.render(values(requests="[]"), WORDS)
+    nobody = SANDBOX.render(values(requests="[]"), WORDS)
+    assert 'data-outcome="finished"' in nobody
+    assert "Nothing to look at yet" in nobody
+    assert "Nothing is wrong" not in nobody
     never = '[{"id": "A", "prompt_tokens": 2000, "output_tokens": 1}]'
     html = SANDBOX.render(values(requests=never, max_model_len=4096), WORDS)
     assert 'data-outcome="stalled"' in html
@@ -214,6 +218,16 @@ def test_questions_about_the_sandbox_are_answered():
     assert ask(do="sandbox-values", scenario=[])["error"] == "a scenario must be an object with config and requests"
     told = ask(do="sandbox-export", format="word", values=first_values(), address="")
     assert told["error"].startswith('format: "word" is not allowed, must be scenario or trace')
+
+
+def test_what_vllm_refuses_is_told_with_a_way_out(monkeypatch):
+    monkeypatch.setitem(sim.page.WORDS, "en", WORDS)
+    refused = values(max_num_batched_tokens=2)
+    question = {"do": "render", "figure": "sandbox", "language": "en", "values": refused}
+    problem = json.loads(handle(json.dumps(question)))["result"]["problem"]
+    assert problem["field"] == "max_num_batched_tokens"
+    assert problem["text"].endswith("max_num_batched_tokens (2) must be greater than or equal to max_num_seqs (4).")
+    assert 'data-set="{&quot;max_num_batched_tokens&quot;: 4}"' in problem["html"]
 
 
 def test_files_are_named_after_the_scenario():
