@@ -8,7 +8,7 @@ from .errors import ConfigError
 from .parameter import shown
 from .parameters import CONFIG, by_name
 from .points import METRICS as COLUMNS
-from .points import REFUSED, Point, Result, parse_axes, points_of
+from .points import Point, Result, parse_axes, points_of
 from .scenario import parse_scenario
 from .serve_command import serve_command
 
@@ -112,10 +112,8 @@ def runs_of(document: Mapping[str, Any], points: Sequence[Point], results: Seque
 def _run(document: Mapping[str, Any], point: Point, result: Result, in_time: bool) -> Run:
     settings = {key: value for key, value in point.items() if key in CONFIG_KEYS}
     config = parse_config({**document.get("config", {}), **settings})
-    refusal = config.refusal()
-    message = refusal.message.removeprefix("Value error, ") if refusal and result["outcome"] == REFUSED else ""
     numbers = {name: number(metric, result, in_time) for name, metric in METRICS.items()}
-    return Run(point, result["outcome"], message, numbers, serve_command(config).rstrip())
+    return Run(point, result["outcome"], str(result.get("refusal", "")), numbers, serve_command(config).rstrip())
 
 
 def number(metric: Metric, result: Result, in_time: bool) -> int | None:

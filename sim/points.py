@@ -29,7 +29,7 @@ ROWS = by_name((*CONFIG, RATE))
 """What can be varied, by name."""
 
 REFUSED = "refused"
-"""The outcome of a point whose configuration vLLM refuses; its numbers are -1."""
+"""The outcome of a point that vLLM refuses, or in which it stops at a failed assertion; its numbers are -1."""
 
 TIMES = ("ttft_steps", "itl_steps", "e2e_steps", "ttft_us", "itl_us", "e2e_us")
 
@@ -130,12 +130,13 @@ def run_point(document: Mapping[str, Any], point: Point) -> Result:
         point: values of configuration keys, and `rate`.
 
     Returns:
-        `outcome` and the numbers of `METRICS`.
+        `outcome`, the numbers of `METRICS`, and `refusal`, vLLM's message, where it has one.
     """
     scenario = parse_scenario(document_at(document, point))
     trace = simulate(scenario)
     if trace.error is not None:
-        return {"outcome": REFUSED} | dict.fromkeys(METRICS, -1)
+        message = trace.error.message.removeprefix("Value error, ")
+        return {"outcome": REFUSED} | dict.fromkeys(METRICS, -1) | {"refusal": message}
     summary = summarize(trace, scenario).to_json()
     return {"outcome": trace.outcome} | {name: _number(summary, name) for name in METRICS}
 

@@ -21,7 +21,7 @@ def to_array(points: Sequence[Point], results: Sequence[Result]) -> NDArray[np.v
     columns: list[tuple[str, Any]] = [(name, _kind([point[name] for point in points])) for name in points[0]]
     columns += [("outcome", "U9"), *((name, np.int64) for name in METRICS)]
     rows = [
-        (*(NULL if value is None else value for value in point.values()), *result.values())
+        (*(NULL if value is None else value for value in point.values()), *map(result.get, ("outcome", *METRICS)))
         for point, result in zip(points, results, strict=True)
     ]
     return np.array(rows, dtype=columns)

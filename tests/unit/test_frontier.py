@@ -122,6 +122,18 @@ def test_all_runs_are_drawn_and_refused_ones_listed(words):
     assert len(re.findall(r'aria-label="max_num_batched_tokens = \d+, max_num_seqs = \d+: ', html)) == 5
 
 
+def test_a_run_that_stops_at_an_assertion_says_so(words):
+    config = {"num_speculative_tokens": 4, "max_num_batched_tokens": 16, "max_num_seqs": 4}
+    requests = [
+        {"id": "A", "prompt_tokens": 4, "output_tokens": 6},
+        {"id": "B", "arrival_step": 3, "prompt_tokens": 1, "output_tokens": 2},
+    ]
+    document = {"config": config, "requests": requests}
+    html = draw(words, ["long_prefill_token_threshold=2,8"], document=document)
+    assert html.count("long_prefill_token_threshold (2) cuts a decode that was filled up to 5 tokens") == 2
+    assert html.count("long_prefill_token_threshold (8) cuts") == 0
+
+
 def test_beaten_runs_are_hollow(words):
     html = draw(words, ["max_num_seqs=1,2,8"])
     assert re.findall(r'<g class="point (\w+)" aria-label="max_num_seqs = (\d)', html) == [
