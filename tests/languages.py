@@ -33,6 +33,15 @@ def numbers(text: str, language: str) -> set[float]:
     return {number for number in found if number >= LEAST}
 
 
+WIDE = "[\u3400-\u9fff，。；：？！（）、“”]"
+
+
+def typed_spaces(text: str) -> list[str]:
+    """Where a Chinese text has a space beside a Han character or a full-width mark; marks of words are seen through."""
+    text = re.sub(r"</?[a-z][^>]*>", "", text)
+    return re.findall(rf"{WIDE} [\w`{{\[(]|[\w`}}\])] {WIDE}", text)
+
+
 def _han(word: str) -> list[int]:
     """The number of a word such as `二十四`; of `两三`, which means two or three, both."""
     if not set(word) & {"十", "百"}:

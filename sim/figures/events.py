@@ -51,7 +51,8 @@ def events(run: Run, step: int) -> list[Event]:
 
 def told(found: Sequence[Event], words: Words) -> str:
     """Events as text, such as `preempted: B; left out: C`."""
-    return words("list.long").join(words(f"event.{event.code}", ids=", ".join(event.ids)) for event in found)
+    join = words("list.short").join
+    return words("list.long").join(words(f"event.{event.code}", ids=join(event.ids)) for event in found)
 
 
 def all_events(run: Run, words: Words) -> list[list[object]]:

@@ -13,6 +13,7 @@ from sim.figures.starvation import scenario as starvation
 from sim.figures.traffic import BUDGETS
 from sim.figures.traffic import scenario as traffic
 from sim.parameters import CONFIG, by_name
+from sim.scenario import parse_scenario
 
 LANGUAGES = ("en", "zh")
 PARAMETERS = by_name(CONFIG)
@@ -152,6 +153,18 @@ def test_urgent_request_waits_less(cli):
 
 def test_without_drafts_it_takes_nine_steps(cli):
     assert len(trace(cli, "speculation", num_speculative_tokens=0)) == 9
+
+
+def test_an_encoder_of_twelve_does_not_stop_b_in_t1(cli):
+    stopped = [trace(cli, "encoder", encoder_compute_budget=budget)[1]["why"] for budget in (4, 12)]
+    assert [list(why) for why in stopped] == [["B"], []]
+
+
+def test_all_figures_but_one_run_without_async_scheduling():
+    ways = {name: parse_scenario(json.loads(scenario(name))).config.async_scheduling for name in BY_NAME}
+    assert [name for name, way in ways.items() if way] == ["async"]
+    others = (starvation({"D": 16, "B": 32, "M": 32, "S": 16, "K": 0}), traffic(BUDGETS[0], 24))
+    assert not any(parse_scenario(one).config.async_scheduling for one in others)
 
 
 def test_victim_computes_prompt_and_answer_again(cli):

@@ -10,6 +10,7 @@ from tests.languages import numbers
 CONTENT = Path(__file__).resolve().parents[2] / "site" / "content"
 NAMES = sorted(path.name for path in (CONTENT / "en").glob("*.md"))
 SYMBOLS = {
+    "EngineArgs._set_default_max_num_seqs_and_batched_tokens_args": "vllm/engine/arg_utils.py",
     "EngineArgs.get_batch_defaults": "vllm/engine/arg_utils.py",
     "EngineCore.step": "vllm/v1/engine/core.py",
     "EngineCore.step_with_batch_queue": "vllm/v1/engine/core.py",

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from sim.figures.events import events
+from sim.figures.events import events, told
 from sim.figures.schedules import SCHEDULES
 from tests.unit.test_schedule_figures import ALL, WORDS, draw, run_of
 
@@ -39,6 +39,14 @@ def test_hits_images_and_drafts_are_events() -> None:
 def test_who_still_waits_for_the_same_reason_is_no_event() -> None:
     waiting = [[event for event in step if event[0] == "waits"] for step in happenings("kv-blocks")]
     assert waiting[:6] == [[], [("waits", "C")], [], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("en", "left out: B, C; finishes: A"), ("zh", "没分到：B、C；做完：A")],
+)
+def test_requests_are_listed_as_the_language_lists(language: str, expected: str) -> None:
+    assert told(events(run_of("preemption"), 4), WORDS[language]) == expected
 
 
 @pytest.mark.parametrize(("name", "values"), ALL)

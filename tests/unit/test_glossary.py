@@ -14,7 +14,17 @@ TERMS = {
 }
 HAN = "[\u3400-\u9fff]"
 WANTED = (
-    *("token", "step", "continuous-batching", "prefill", "decode", "num-computed-tokens", "budget", "max-num-seqs"),
+    *(
+        "token",
+        "prompt",
+        "step",
+        "continuous-batching",
+        "prefill",
+        "decode",
+        "num-computed-tokens",
+        "budget",
+        "max-num-seqs",
+    ),
     *("chunked-prefill", "head-of-line", "starvation", "kv-cache", "kv-block", "preemption", "recompute", "watermark"),
     *("prefix-cache", "draft", "async-scheduling", "ttft", "itl", "throughput", "goodput"),
 )

@@ -9,9 +9,11 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 from build import BUILD_CATALOGS, FIGURE_CATALOGS
-from tests.languages import numbers
+from tests.languages import numbers, typed_spaces
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
+CONTENT = LOCALES.parent / "content"
+CHINESE = sorted([*(CONTENT / "zh").iterdir(), CONTENT / "glossary" / "zh.md"])
 PAIRS = (*FIGURE_CATALOGS, *BUILD_CATALOGS)
 MAY_BE_EMPTY = {"zh": {"sentence.join"}, "en": set()}
 """Between two sentences Chinese has no space."""
@@ -62,6 +64,54 @@ def test_both_languages_say_the_same(prefix: str) -> None:
     }
     assert told == {}
     assert all(parts(text, "en")["closed"] for text in english.values())
+
+
+@pytest.mark.parametrize("prefix", PAIRS)
+def test_chinese_has_no_typed_spaces(prefix: str) -> None:
+    assert {one: found for one, text in messages(prefix, "zh").items() if (found := typed_spaces(text))} == {}
+
+
+@pytest.mark.parametrize("path", CHINESE, ids=lambda path: path.name)
+def test_chinese_chapters_and_glossary_have_no_typed_spaces(path: Path) -> None:
+    assert typed_spaces(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("第{n}步，vLLM 0.33.0，<b>B</b> = 16", []),
+        ("第 {n}步", ["第 {"]),
+        ("{n} 步", ["} 步"]),
+        ("含<b>3</b> 个token", ["3 个"]),
+        ("见 <code>x</code>", ["见 x"]),
+    ],
+)
+def test_typed_spaces_are_found(text: str, expected: list[str]) -> None:
+    assert typed_spaces(text) == expected
+
+
+UNIT = r"(?:ms|s|µs|MB|GiB)\b"
+
+
+@pytest.mark.parametrize("prefix", PAIRS)
+@pytest.mark.parametrize(("language", "wrong"), [("en", rf"[\d}}]{UNIT}|[\d}}] %"), ("zh", rf"[\d}}] (?:{UNIT}|%)")])
+def test_units_stand_after_numbers_as_the_language_has_them(prefix: str, language: str, wrong: str) -> None:
+    assert [text for text in messages(prefix, language).values() if re.search(wrong, text)] == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_numbers_of_the_explainer_are_not_grouped(language: str) -> None:
+    """As in the figures, whose budgets read 8192."""
+    texts = [*messages("", language).values(), *messages("question.", language).values()]
+    texts += [path.read_text("utf-8") for path in (CONTENT / language).iterdir()]
+    assert [found for text in texts for found in re.findall(r"\d,\d{3}(?!\d)", text)] == []
+
+
+def test_one_chinese_term_for_one_thing() -> None:
+    texts = [text for prefix in PAIRS for text in messages(prefix, "zh").values()]
+    texts += [path.read_text("utf-8") for path in CHINESE]
+    others = "先来先得|先到先服务|饥饿|飞行|作废|轨迹|草稿被拒(?!绝)|新人"
+    assert [found for text in texts for found in re.findall(others, text)] == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sim.figures.run import run
 from sim.figures.schedules import ASYNC
 from sim.figures.words import Words
 from sim.parameters import Value
+from tests.languages import numbers
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
 BY_NAME = {question.name: question for question in QUESTIONS}
@@ -119,6 +120,20 @@ def test_the_figure_shows_what_is_right() -> None:
     assert max(pieces(shown("speculation"), "B")) == 6, "seven steps"
     assert pieces(shown("encoder"), "A")[0] == 6
     assert min(pieces(shown("long-prefill"), "B")) == 2
+
+
+def test_without_a_tail_no_cells_are_saved_but_waiting_is() -> None:
+    """The numbers that the answers on batching state."""
+    tree = shown("batching")
+    counted = {name: [int(output(tree, name, place)) for place in range(3)] for name in ("held", "free", "waited")}
+    assert counted == {"held": [3, 3, 0], "free": [16, 16, 19], "waited": [15, 7, 0]}
+    for language, messages in MESSAGES.items():
+        stated = {
+            message_id.rpartition("batching.")[2]: numbers(text, language)
+            for message_id, text in messages.items()
+            if message_id.startswith(("question.batching.because", "question.batching.wrong"))
+        }
+        assert stated == {"because": {19, 3, 15, 7}, "wrong.always": set(), "wrong.ready": {15, 7}, "wrong.full": {15}}
 
 
 def test_a_place_is_taken_for_one_empty_step() -> None:

@@ -7,6 +7,7 @@ import pytest
 from sim.figures.charts import ceiling
 from sim.figures.traffic import BUDGETS, ROWS, points
 from sim.importers import azure
+from sim.metrics import percentiles
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "azure.first60.csv"
 
@@ -32,6 +33,7 @@ def test_numbers_of_the_default_density() -> None:
 def test_what_the_chapter_says_of_the_gaps(density: int) -> None:
     gaps = [point.itl_p99 for point in points(density)]
     assert gaps == sorted(gaps)
+    assert (len(set(gaps)), gaps[-2] == gaps[-1]) == ((4, True) if density < 11 else (5, False))
     assert gaps[-1] > 3 * gaps[0]
     medians = [point.itl_p50 for point in points(density)]
     assert max(medians) * 10 < min(medians) * 12
@@ -40,6 +42,12 @@ def test_what_the_chapter_says_of_the_gaps(density: int) -> None:
 def test_what_the_chapter_says_of_first_tokens() -> None:
     assert [points(32)[place].ttft_p50 // 1000 for place in range(5)] == [108, 71, 73, 105, 129]
     assert [point.budget for point in points(32)] == list(BUDGETS)
+
+
+def test_the_p99_of_sixty_first_tokens_is_the_slowest() -> None:
+    found = percentiles(range(len(ROWS)))
+    assert found is not None
+    assert (len(ROWS), found.p99) == (60, 59)
 
 
 def test_axis_ends_at_a_round_number() -> None:
