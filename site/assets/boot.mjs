@@ -130,6 +130,22 @@ function fetchLibrary(python) {
   python.FS.writeFile(`/lib/python${major}${minor}.zip`, new Uint8Array(request.response));
 }
 
+/**
+ * PyScript opens a database for packages before it starts Python, and stops where the browser denies it, as in the frame of a
+ * foreign page without cookies. There are no packages here: its worker gets an empty database that is kept nowhere.
+ */
+function replaceDatabase() {
+  if (globalThis.document) return;
+  const answer = (result) => {
+    const request = { result };
+    queueMicrotask(() => request.onsuccess({ target: request }));
+    return request;
+  };
+  const store = { clear: () => answer(), getAllKeys: () => answer([]) };
+  const database = { transaction: () => ({ objectStore: () => store }), close() {} };
+  Object.defineProperty(globalThis, "indexedDB", { value: { open: () => answer(database) }, configurable: true });
+}
+
 /** Holds a lock for as long as this worker lives; whoever gets it next knows that the worker is gone. */
 function holdLock() {
   if (globalThis.document || !navigator.locks) return;
@@ -157,6 +173,8 @@ async function startPlainly(options, downloads) {
   python.runPython(`import sys; sys.path.insert(0, "${APP}")`);
   return python;
 }
+
+replaceDatabase();
 
 /** What PyScript calls: as Pyodide's own, but from here alone, without the lock file, and with `sim` to be imported. */
 export async function loadPyodide(given = {}) {
