@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .dates import day_number
+from .human import printed_number
 
 STATS = "Avg prompt throughput:"
 ITERATION = "iteration elapsed time:"
@@ -98,22 +99,11 @@ def numbers_of(text: str) -> LogLine | None:
     for name, pattern in _FOUND.items():
         match = pattern.search(text)
         if match:
-            number = _number(match[1])
+            number = printed_number(match[1])
             values[name] = round(number / 100, 6) if name in _FRACTIONS else number
     missing = tuple(name for name in _NEEDED[kind] if name not in values)
     engine = _ENGINE.search(text)
     return LogLine(time_us(text), (str(int(engine[1])) if engine[1] else "all") if engine else "", values, missing)
-
-
-def _number(text: str) -> float:
-    """A number with a point, or with the comma of another locale; commas between three digits are none."""
-    if "," in text and "." not in text and not re.fullmatch(r"-?\d{1,3}(,\d{3})+", text):
-        text = text.replace(",", ".")
-    text = text.replace(",", "")
-    try:
-        return float(text) if "." in text else int(text[:400])
-    except ValueError:
-        return float(text.split(".", 1)[0])
 
 
 def time_us(text: str) -> int | None:

@@ -362,3 +362,26 @@ def test_an_answer_of_prometheus_itself():
         imported(text[:-20])
     with pytest.raises(ConfigError, match="is no answer of Prometheus"):
         imported(text.replace('"result":', '"results":'))
+
+
+def test_a_result_with_numbers_that_are_none():
+    result = {
+        "input_lens": [5, 5, 5],
+        "output_lens": [7, 7, 7],
+        "start_times": [float("nan"), 1.0, 1.5],
+        "ttfts": [float("inf"), 0.5, 0.5],
+        "itls": [[], [float("nan")], [0.25]],
+        "errors": [" \n", "", "a\nb"],
+    }
+    found = imported(json.dumps(result))
+    assert [request["arrival_us"] for request in found.requests] == [0]
+    assert found.series == {"ttft_us": [[0, 500_000]]}
+    assert [item.why for item in found.left_out] == ['request 0: failed: ""', 'request 2: failed: "b"']
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("7,279.56", 7279.56), ("7279,56", 7279.56), ("2,048", 2048), ("1.2.3", 1.2), ("-5", -5)]
+)
+def test_printed_numbers(text, number):
+    found = imported(f"==== Serving Benchmark Result ====\nMean TTFT (ms):   {text}\n")
+    assert found.found == {"mean_ttft_ms": number}
