@@ -3,27 +3,24 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from ..errors import ConfigError
 from ..parameters import shown
 from .arguments import parse_arguments
 from .flags import OPTIONS, REMOVED, REMOVED_ENVIRONMENT
-from .importer import Imported, Importer
+from .importer import Imported, Importer, LeftOut
+from .pasted import COMMAND, CONTAINER, behind_root, script_of
 from .server import configure, tell_defaults, tell_refusal
 from .shell import Command, Word, commands
 from .yaml_subset import parse_yaml
 
 _MODULE = re.compile(r"vllm\.entrypoints\.(openai\.)?(api_server|cli\.main)")
 _IMAGE = re.compile(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]*vllm[\w.-]*(?::[\w.-]+|@sha256:[0-9a-f]+)?")
-_PROMPT = re.compile(r"^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[$>%]|PS [^>]*>) ?")
-_COMMAND = re.compile(
-    r"\bvllm(?:\.exe)?\s+serve\b|\bvllm\.entrypoints\.|vllm[\w.-]*(?::[\w.-]+)?[\s\\]+(?:serve|--)", re.ASCII
-)
 _DOCKER_SWITCHES = re.compile(
     r"-[dit]+|-P|--(?:rm|init|privileged|detach|tty|interactive|read-only|publish-all|oom-kill-disable|no-healthcheck)"
 )
-_CONTAINER = re.compile(r"^[\s-]*image:|\b(?:docker|podman|nerdctl)\b[^\n]*\brun\b", re.MULTILINE)
 _ARRAY = re.compile(
     r"""^[ \t]*(?:-[ \t]*)?(?:(?:CMD|ENTRYPOINT|args:|command:|"(?:args|command)":)[ \t]*)?"""
     r"""(\[\s*"(?:[^"\\\n]|\\.)*"(?:\s*,\s*"(?:[^"\\\n]|\\.)*")*\s*\]),?[ \t]*$""",
@@ -31,15 +28,22 @@ _ARRAY = re.compile(
 )
 """Words of a command as a list in JSON, such as Docker and Kubernetes have them."""
 
+_SCRIPT_FOLLOWS = re.compile(r"-[a-z]*c")
+_DOCUMENT = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _KEY = re.compile(r"(?:- )?[\"']?([A-Za-z][\w-]*)[\"']?\s*:(?:\s|$)")
 MAX_WORDS = 100_000
+MANY = 20
+"""So many places of a text are tried where a command could begin."""
+LONGEST = 20_000
+"""So many characters are read from there."""
 
 
 def detect(head: str) -> bool:
     """Whether this is a command line of `vllm serve`, flags of one, or a configuration file with its arguments."""
+    head = script_of(head)
     lines = [line.strip() for line in head.split("\n")]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    if not lines or lines[0][0] in "{<":
+    lines = [line for line in lines if line and not line.startswith("#")] or behind_root(head).strip().split("\n")
+    if lines[0][:1] in {"", "{", "<"}:
         return False
     if _ARRAY.search(head):
         return "--" in head
@@ -52,7 +56,7 @@ def detect(head: str) -> bool:
     if known and len(known) * 2 >= len(keys):
         return True
     return (
-        bool(_COMMAND.search(head) or ("vllm" in head and _CONTAINER.search(head)))
+        bool(COMMAND.search(head) or ("vllm" in head and CONTAINER.search(head)))
         and "Avg prompt throughput" not in head
     )
 
@@ -68,7 +72,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         ConfigError: nothing in it starts a server or sets an argument.
     """
     del rows
-    text = "".join(lines).replace("\r\n", "\n")
+    text = script_of("".join(lines))
     imported = Imported("serve-command", {})
     if not text.strip():
         raise ConfigError("", "is empty, must hold a command line of vllm serve, or its configuration in YAML")
@@ -97,23 +101,50 @@ def _flag_of(key: str) -> str:
 
 def _from_script(text: str, imported: Imported) -> list[Word]:
     """The words behind `vllm serve`."""
-    found: list[Word] | None = None
-    script = "\n".join(_PROMPT.sub("", line, count=1) for line in text.split("\n"))
-    for command in _joined(commands(script)):
-        words = _arguments_of(command)
-        if words is None:
-            if any(word.text.partition("=")[0] in OPTIONS for word in command.words):
-                imported.leave_out(command.words[0].line, f"{shown(command.words[0].text)} ... starts no vllm serve")
-            continue
-        if found is not None:
-            imported.leave_out(command.words[0].line, "a second server is started here, only the first is read")
-            continue
-        if not command.closed:
-            imported.leave_out(command.words[-1].line, "a quote is not closed")
-        found = words
-    if found is None:
+    words = server_words(text, imported)
+    if words is None:
         raise ConfigError("1", f"{shown(text.strip())} starts no vllm serve, and sets no argument of it")
-    return found
+    return words
+
+
+def server_words(script: str, imported: Imported) -> list[Word] | None:
+    """What stands behind `vllm serve`, or what else starts a server; `None` if nothing does.
+
+    Args:
+        script: commands, as `script_of` gives them.
+        imported: is told of further servers, and of flags of commands that start none.
+    """
+    words, problems = _first_server(commands(script))
+    if words is None:
+        script = behind_root(script)
+        # A quote before it, such as an apostrophe, that is never closed does not hide a command.
+        for match in islice(COMMAND.finditer(script), MANY):
+            line = 1 + script.count("\n", 0, match.start())
+            for begin in (script.rfind("\n", 0, match.start()) + 1, match.start()):
+                if words is None:
+                    words, problems = _first_server(commands(script[begin : begin + LONGEST], line))
+    for problem in problems:
+        imported.leave_out(*problem)
+    return words
+
+
+def _first_server(found: Sequence[Command]) -> tuple[list[Word] | None, list[LeftOut]]:
+    """The words behind the first `vllm serve`, and what is wrong with the commands."""
+    words: list[Word] | None = None
+    problems: list[LeftOut] = []
+    for command in _joined(found):
+        first = command.words[0]
+        more = _arguments_of(command)
+        if more is None:
+            if any(word.text.partition("=")[0] in OPTIONS for word in command.words):
+                problems.append(LeftOut(first.line, f"{shown(first.text)} ... starts no vllm serve"))
+        elif words is not None:
+            problems.append(LeftOut(first.line, "a second server is started here, only the first is read"))
+        else:
+            if not command.closed:
+                problems.append(LeftOut(command.words[-1].line, "a quote is not closed"))
+            words = more
+    return words, problems
 
 
 def _joined(found: Sequence[Command]) -> list[Command]:
@@ -131,16 +162,13 @@ def _arguments_of(command: Command) -> list[Word] | None:
     """What stands behind `vllm serve` in a command; `None` if that is not what it starts."""
     texts = [word.text for word in command.words]
     begin = _begin(texts)
-    if begin is None:
-        for index, word in enumerate(command.words):
-            # sh -c "vllm serve ..."
-            if index and _COMMAND.search(word.text):
-                for inner in commands(word.text, word.line):
-                    words = _arguments_of(inner)
-                    if words is not None:
-                        return words
-        return None
-    return command.words[begin:]
+    for index, word in enumerate(command.words):
+        # sh -c "vllm serve ..."
+        inside = index and COMMAND.search(word.text) and (begin is None or _SCRIPT_FOLLOWS.fullmatch(texts[index - 1]))
+        words = _first_server(commands(word.text, word.line))[0] if inside else None
+        if words is not None:
+            return words
+    return None if begin is None else command.words[begin:]
 
 
 def _begin(texts: Sequence[str]) -> int | None:
@@ -186,7 +214,7 @@ def _from_arrays(text: str) -> list[Word]:
 def _is_yaml(text: str) -> bool:
     lines = [line.strip() for line in text.split("\n")]
     lines = [line for line in lines if line and not line.startswith(("#", "%")) and line != "---"]
-    return bool(lines and _KEY.match(lines[0]) and not _COMMAND.match(lines[0]))
+    return bool(lines and _KEY.match(lines[0]) and not COMMAND.match(lines[0]))
 
 
 def _from_yaml(text: str, imported: Imported) -> list[Word]:
@@ -194,10 +222,13 @@ def _from_yaml(text: str, imported: Imported) -> list[Word]:
 
     Source: `vllm/utils/argparse_utils.py::load_config_file`.
     """
+    text = _document(text, imported)
     value = parse_yaml(text)
     if not isinstance(value, dict):
         raise ConfigError("1", f"{shown(value)} is not allowed, must be keys with values")
     container = _container(value)
+    if container is None and not any(_flag_of(key) in OPTIONS for key in value):
+        container = _script(value)
     if container is not None:
         return _from_script(" ".join(_quoted(item) for item in container), imported)
     line_of = {match[1]: number for number, line in enumerate(text.split("\n"), 1) if (match := _KEY.match(line))}
@@ -206,6 +237,25 @@ def _from_yaml(text: str, imported: Imported) -> list[Word]:
         line = line_of.get(key, 1)
         words += [Word(word, line) for word in _words(key, item)]
     return words
+
+
+def _document(text: str, imported: Imported) -> str:
+    """Of a file with several documents the first that starts a server, in its lines; other files as they are."""
+    ends = [*(match.start() for match in _DOCUMENT.finditer(text)), len(text)]
+    parts = ["\n" * text.count("\n", 0, begin) + text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    servers = [part for part in parts if COMMAND.search(part) or ("vllm" in part and CONTAINER.search(part))]
+    for part in servers[1:]:
+        line = 1 + len(part) - len(part.lstrip("\n"))
+        imported.leave_out(line, "a second server is started here, only the first is read")
+    return servers[0] if servers else text
+
+
+def _script(value: Any) -> list[str] | None:
+    """A text that starts a server, under whatever key, such as a step of a pipeline."""
+    if isinstance(value, str):
+        return [_Raw(value)] if COMMAND.search(value) else None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for item in inner if (found := _script(item))), None)
 
 
 def _words(key: str, value: Any) -> list[str]:

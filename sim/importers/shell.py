@@ -3,16 +3,13 @@
 import re
 from typing import NamedTuple
 
-_LOOKALIKE = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
-"""What web pages and word processors make of quotes and spaces."""
-
-_DASHES = re.compile(r"(?:(?<=\s)|^)[–—](?=[a-zA-Z])", re.MULTILINE)
-"""What they make of two dashes."""
+from .pasted import plain_text
 
 _TOKEN = re.compile(
     r"""(?P<comment>(?:(?<=[\s;|&])|\A)\#[^\n]*)
     |(?P<joined>\\\n)                                # the line goes on
-    |(?P<space>[ \t\r]+|\\[ \t]+\n|(?<=[ \t])[`^][ \t]*\n)  # likewise, as people write it, and in other shells
+    |(?P<space>[ \t\r]+|\\[ \t]+\n|(?<=[ \t])[`^][ \t]*\n|`\#[^`\n]*`)  # likewise, otherwise written, or a comment
+    |(?P<substituted>\$\([^()\n]*\)|`[^`\n]*`)        # what another command prints: not known
     |(?P<redirect>&?[0-9]*[<>]{1,2}(?:&[0-9-]+)?)
     |(?P<end>\n|&&|\|\|?|;|&)
     |\$?'(?P<single>[^']*)(?P<single_end>'|\Z)
@@ -49,7 +46,7 @@ def commands(text: str, first_line: int = 1) -> list[Command]:
         first_line: the number of its first line.
     """
     reader = _Reader(first_line)
-    for match in _TOKEN.finditer(_DASHES.sub("--", text.replace("\r\n", "\n").translate(_LOOKALIKE))):
+    for match in _TOKEN.finditer(plain_text(text)):
         reader.take(match)
         reader.line += match[0].count("\n")
     reader.end_command()
@@ -128,7 +125,7 @@ class _Reader:
         elif match["double"] is not None:
             self._word += _IN_DOUBLE.sub(self._in_double, match["double"])
         else:
-            self._word += match["single"] or match["escaped"] or match["plain"] or ""
+            self._word += match["single"] or match["substituted"] or match["escaped"] or match["plain"] or ""
 
     def _in_double(self, match: re.Match[str]) -> str:
         name = match[2] or match[4]

@@ -284,3 +284,69 @@ def test_nothing_to_import(cli):
     assert cli("import", "serve-command", "-").err.startswith("batchloom: <stdin>: is empty, must hold a command line")
     with pytest.raises(ConfigError, match="is not known"):
         detect("model: x\nlearning_rate: 3\nepochs: 7\nbatch: 9\n")
+
+
+LINE = "vllm serve M --max-num-seqs 8"
+PASTED = [
+    f"I started it with `{LINE}` and it hangs.",
+    f"``{LINE}``",
+    f"```{LINE}```",
+    "```bash\n$ vllm serve M \\\n    --max-num-seqs 8\n```\nwhat's wrong?",
+    f"### I don't know\n\n~~~\n{LINE}\n~~~\nIt's slow.",
+    f"> I'd run:\n> ```\n> {LINE}\n> ```\n>> and?",
+    "> vllm serve M \\\n> --max-num-seqs 8",
+    f"1. `pip install vllm`\n2. `{LINE}`",
+    f"<details>\n<summary>what I run</summary>\n\n```\n{LINE}\n```\n</details>",
+    f"```\n{LINE}",
+    "Run `vllm serve` with `--max-num-seqs 8`.",
+    "`--max-num-seqs 8`",
+    "`vllm serve M \\\n  --max-num-seqs 8`",
+    "`docker run --gpus all vllm/vllm-openai:latest --model M --max-num-seqs 8`",
+    "```yaml\nmodel: M\nmax-num-seqs: 8\n```",
+    "Mine:\n```yaml\nservices:\n  a:\n    image: x/vllm\n    command: --model M --max-num-seqs 8\n```",
+    f"# {LINE}",
+    f"root@7f2:/vllm-workspace# {LINE}",
+    f"[root@host ~]# {LINE}",
+    f"(base) user@host ~/my dir % {LINE}",
+    f"bash-5.1# {LINE}",
+    f"(vllm) PS C:\\x> {LINE}",
+    f"+ exec {LINE}",
+    f"# vllm serve old --max-num-seqs 9\n{LINE}",
+    LINE.replace(" ", "\u00a0"),
+    "vllm serve M \u2013max-num-seqs 8",
+    "vllm serve M \u2013-max-num-seqs 8",
+    "vllm serve M \u2014max-num-seqs \u201c8\u201d",
+    "vllm serve M \u2011\u2011max\u2011num\u2011seqs\u200b 8",
+    f"I'm running {LINE}",
+    f"don't know.\n{LINE}",
+    "vllm serve `cat model.txt` --max-num-seqs 8",
+    "vllm serve $(cat model.txt) --max-num-seqs 8",
+    "vllm serve M `# many` --max-num-seqs 8",
+    "docker run --entrypoint bash vllm/vllm-openai -c 'vllm serve M --max-num-seqs 8'",
+    f"jobs:\n  bench:\n    steps:\n    - run: |\n        cd x\n        {LINE}\n",
+    f"apiVersion: v1\nkind: Service\nmetadata:\n  name: vllm\n---\nspec:\n  image: x/vllm\n  command: {LINE}\n",
+]
+
+
+@pytest.mark.parametrize("text", PASTED)
+def test_what_is_pasted(text):
+    found = imported(text)
+    assert found.config == {"max_num_seqs": 8}
+    assert (found.unknown, found.removed, found.left_out) == ([], [], [])
+
+
+def test_what_is_pasted_keeps_its_lines():
+    found = imported("It's:\n> ```sh\n> vllm serve M \\\n>   --max-num-seqs x\n> ```\nor `vllm serve N`\n")
+    assert [(item.line, item.why) for item in found.left_out] == [
+        (6, "a second server is started here, only the first is read"),
+        (4, '--max-num-seqs: "x" is not allowed, must be an integer from 1 to 1000000'),
+    ]
+    found = imported("a:\n  image: x/vllm\n  command: --model M\n---\nb:\n  image: x/vllm\n  command: --model N\n")
+    assert [(item.line, item.why) for item in found.left_out] == [
+        (4, "a second server is started here, only the first is read")
+    ]
+
+
+def test_many_words_of_prose_take_time_in_proportion():
+    with pytest.raises(ConfigError, match="starts no vllm serve"):
+        read_file("serve-command", ["it's vllm serve's fault. " * 5_000])
