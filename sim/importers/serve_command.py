@@ -32,6 +32,7 @@ _SCRIPT_FOLLOWS = re.compile(r"-[a-z]*c")
 _DOCUMENT = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _KEY = re.compile(r"(?:- )?[\"']?([A-Za-z][\w-]*)[\"']?\s*:(?:\s|$)")
 MAX_WORDS = 100_000
+SECOND = "a second server is started here, only the first is read"
 MANY = 20
 """So many places of a text are tried where a command could begin."""
 LONGEST = 20_000
@@ -76,7 +77,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     imported = Imported("serve-command", {})
     if not text.strip():
         raise ConfigError("", "is empty, must hold a command line of vllm serve, or its configuration in YAML")
-    imported.removed += [name for name in REMOVED_ENVIRONMENT if re.search(rf"\b{name}\b[\"']?\s*[=:]", text)]
+    imported.removed += removed_environment(text)
     words = _from_arrays(text) or (_from_yaml(text, imported) if _is_yaml(text) else _from_script(text, imported))
     if len(words) > MAX_WORDS:
         raise ConfigError("", f"{len(words)} words are too many for a command line")
@@ -90,6 +91,11 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     tell_defaults(imported)
     tell_refusal(imported)
     return imported
+
+
+def removed_environment(text: str) -> list[str]:
+    """The variables that a text sets and that vLLM no longer reads."""
+    return [name for name in REMOVED_ENVIRONMENT if re.search(rf"\b{name}\b[\"']?\s*[=:]", text)]
 
 
 def _flag_of(key: str) -> str:
@@ -107,19 +113,20 @@ def _from_script(text: str, imported: Imported) -> list[Word]:
     return words
 
 
-def server_words(script: str, imported: Imported) -> list[Word] | None:
+def server_words(script: str, imported: Imported, first_line: int = 1) -> list[Word] | None:
     """What stands behind `vllm serve`, or what else starts a server; `None` if nothing does.
 
     Args:
         script: commands, as `script_of` gives them.
         imported: is told of further servers, and of flags of commands that start none.
+        first_line: the number of its first line.
     """
-    words, problems = _first_server(commands(script))
+    words, problems = _first_server(commands(script, first_line))
     if words is None:
         script = behind_root(script)
         # A quote before it, such as an apostrophe, that is never closed does not hide a command.
         for match in islice(COMMAND.finditer(script), MANY):
-            line = 1 + script.count("\n", 0, match.start())
+            line = first_line + script.count("\n", 0, match.start())
             for begin in (script.rfind("\n", 0, match.start()) + 1, match.start()):
                 if words is None:
                     words, problems = _first_server(commands(script[begin : begin + LONGEST], line))
@@ -139,7 +146,7 @@ def _first_server(found: Sequence[Command]) -> tuple[list[Word] | None, list[Lef
             if any(word.text.partition("=")[0] in OPTIONS for word in command.words):
                 problems.append(LeftOut(first.line, f"{shown(first.text)} ... starts no vllm serve"))
         elif words is not None:
-            problems.append(LeftOut(first.line, "a second server is started here, only the first is read"))
+            problems.append(LeftOut(first.line, SECOND))
         else:
             if not command.closed:
                 problems.append(LeftOut(command.words[-1].line, "a quote is not closed"))
@@ -246,7 +253,7 @@ def _document(text: str, imported: Imported) -> str:
     servers = [part for part in parts if COMMAND.search(part) or ("vllm" in part and CONTAINER.search(part))]
     for part in servers[1:]:
         line = 1 + len(part) - len(part.lstrip("\n"))
-        imported.leave_out(line, "a second server is started here, only the first is read")
+        imported.leave_out(line, SECOND)
     return servers[0] if servers else text
 
 

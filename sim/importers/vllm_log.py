@@ -8,8 +8,10 @@ from ..parameters import shown
 from .arguments import Setting
 from .importer import Imported, Importer
 from .kv_size import KvSize
+from .log_command import LogCommand
 from .log_line import ITERATION, STATS, LogLine, message_of, numbers_of
-from .server import configure, tell_refusal
+from .log_settings import MARKS, LogSettings
+from .server import configure, tell_defaults, tell_refusal
 
 YEAR_US = 366 * 86_400 * 1_000_000
 
@@ -20,17 +22,11 @@ _QUOTED = re.compile(r"'([a-z_]\w*)': (?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
 _ASSIGNED = re.compile(r"\b([a-z_]\w*)=(?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
 _CONFIG_NAMES = {"max_seq_len": "max_model_len", "num_spec_tokens": "spec_tokens", "method": "spec_method"}
 _NOT_GIVEN = ("None", "PydanticUndefined")
-_CHUNKED = re.compile(r"Chunked prefill is enabled with max_num_batched_tokens=(\d+)")
-_ASYNC = re.compile(r"Asynchronous scheduling is (enabled|disabled)")
-_MODEL_LEN = re.compile(r"Using max model len (\d+)")
+_V0 = re.compile(r"# CPU blocks: \d|Swapped: \d+ reqs|\bV0 LLM engine|can be stored in KV cache \(")
 _MARKS = (
-    STATS,
-    ITERATION,
-    "KV cache size: ",
-    "Maximum concurrency for",
-    "vLLM API server version",
-    "LLM engine (v",
-    "# GPU blocks: ",
+    *(STATS, ITERATION, "KV cache size: ", "Maximum concurrency for", "vLLM API server version", "LLM engine (v"),
+    *("# GPU blocks: ", "# CPU blocks: ", "non-default args: ", " args: Namespace("),
+    *MARKS,
 )
 _TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "num_spec_tokens", "method", "model")
 """What is taken of the engine's line; the rest of it is about other things."""
@@ -38,7 +34,7 @@ _TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "num_
 
 def detect(head: str) -> bool:
     """Whether this is the log of a server."""
-    return any(mark in head for mark in (*_MARKS, "non-default args: ", " args: Namespace("))
+    return any(mark in head for mark in _MARKS)
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -58,7 +54,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         reader.take(number, message_of(line))
     reader.finish()
     imported = reader.imported
-    if not (imported.rows or imported.config or imported.found):
+    if not (imported.rows or imported.config or imported.found or imported.notes):
         raise ConfigError(
             "", f"has no line of a vLLM server, must have such as {shown('Engine 000: ' + STATS + ' ...')}"
         )
@@ -71,13 +67,17 @@ class _Log:
     def __init__(self) -> None:
         self.imported = Imported("vllm-log", {})
         self._settings: dict[str, Setting] = {}
+        self._told = LogSettings()
         self._kv = KvSize()
+        self._command = LogCommand()
         self._points: list[tuple[int, LogLine]] = []
         self._last_us: dict[str, int] = {}
         self._later_us: dict[str, int] = {}
 
     def take(self, number: int, text: str) -> None:
         """Take what a line tells, if anything."""
+        if _V0.search(text):
+            self.imported.note("v0")
         numbers = numbers_of(text)
         if numbers is not None:
             self._numbers(number, numbers)
@@ -92,12 +92,9 @@ class _Log:
             if match[0].endswith("("):
                 self._settle(number, _ASSIGNED, text[match.end() :])
             self._settle(number, _QUOTED, text[match.end() :])
-        for pattern, dest in ((_CHUNKED, "max_num_batched_tokens"), (_MODEL_LEN, "max_model_len")):
-            if found := pattern.search(text):
-                self._settings[dest] = Setting(found[1], dest, number)
-        if found := _ASYNC.search(text):
-            self._settings["async_scheduling"] = Setting(found[1] == "enabled", "async_scheduling", number)
+        self._told.take(number, text)
         self._kv.take(text)
+        self._command.take(number, text)
 
     def _settle(self, number: int, pattern: re.Pattern[str], text: str, only: tuple[str, ...] = ()) -> None:
         """Take arguments; one that is told twice counts as told first, which is what somebody asked for."""
@@ -143,12 +140,23 @@ class _Log:
             imported.unit = "clock"
         elif self._points:
             imported.note("by_line")
-        if "model" in self._settings:
-            imported.found["model"] = self._settings["model"].value
-        self._kv.settle(imported, self._settings)
-        configure(imported, self._settings)
-        self._kv.blocks(imported)
+        self._settle_all()
         tell_refusal(imported)
+
+    def _settle_all(self) -> None:
+        """The configuration: of the command, over it what the server lists, over that what it resolved."""
+        imported = self.imported
+        given = self._command.settings(imported)
+        told = self._told.refused | self._settings | self._told.resolved
+        self._kv.settle(imported, told)
+        settings = given | told
+        if "model" in settings:
+            imported.found["model"] = settings["model"].value
+        self._told.tell(imported, settings)
+        configure(imported, settings)
+        self._kv.blocks(imported)
+        if given:
+            tell_defaults(imported)
 
 
 VLLM_LOG = Importer("vllm-log", "log of a vLLM server: configuration, KV cache, statistics (text)", detect, read)
