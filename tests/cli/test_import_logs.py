@@ -79,7 +79,8 @@ REFUSALS = {
         [
             (
                 "vLLM refuses this: max_num_batched_tokens (2048) is smaller than max_model_len (32768). This "
-                "effectively limits the maximum sequence length to max_num_batched_tokens and makes vLLM reject longer sequences. "
+                "effectively limits the maximum sequence length to max_num_batched_tokens and makes vLLM reject longer "
+                "sequences. "
                 "Please increase max_num_batched_tokens or decrease max_model_len."
             )
         ],
