@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .arguments import Setting, parse_arguments
 from .importer import Imported
 from .pasted import COMMAND, CONTAINER, plain_text, script_of
-from .serve_command import MANY, SECOND, removed_environment, server_words
+from .server_line import MANY, SECOND, removed_environment, server_words
 from .shell import Word
 
 MOST_LINES = 5_000

@@ -350,3 +350,68 @@ def test_what_is_pasted_keeps_its_lines():
 def test_many_words_of_prose_take_time_in_proportion():
     with pytest.raises(ConfigError, match="starts no vllm serve"):
         read_file("serve-command", ["it's vllm serve's fault. " * 5_000])
+
+
+DOCUMENTS = [
+    '{"containerDefinitions": [{"image": "vllm/vllm-openai", "command": ["--model", "M", "--max-num-seqs", "8"]}]}',
+    '{"cmd": "vllm serve M --max-num-seqs 8"}',
+    '{"spec": {"containers": [\n  {"image": "x/vllm",\n   "args": [\n    "--max-num-seqs",\n    "8"\n   ]}\n]}}\n',
+    # As `docker inspect` prints it.
+    """[
+ {"Path": "vllm", "Args": ["serve", "M", "--max-num-seqs", "8"],
+  "Config": {"Image": "x/vllm",
+  "Cmd": [
+   "M",
+   "--max-num-seqs",
+   "8"
+  ],
+  "Entrypoint": ["vllm", "serve"]}}
+]
+""",
+    """initContainers:
+- image: busybox
+  command: [sh, -c, wget --model x]
+containers:
+- image: x/vllm
+  args: [--max-num-seqs, '8']
+- image: proxy
+  args: ["--port", "80"]
+""",
+    "predictor:\n  model:\n    modelFormat: {name: vLLM}\n    args: [--max-num-seqs=8]\n",
+    "containers:\n- args:\n  {{- if .x }}\n  - --model\n  - {{ .Values.m }}\n  {{- end }}\n  - --max-num-seqs=8\n",
+    "llm_configs:\n- model_loading_config: {model_id: q}\n  engine_kwargs:\n    max_num_seqs: 8\n",
+    "modelSpec:\n- name: l\n  vllmConfig:\n    maxNumSeqs: 8\n    extraArgs: [--served-model-name, a, b]\n",
+    "serve:\n\tvllm serve M --max-num-seqs 8\n",
+    'ARGS=(--max-num-seqs # many\n  8)\nARGS+=(--served-model-name "a b")\nvllm serve M "${ARGS[@]}"\n',
+    'N=8\nARGS="--max-num-seqs"\nARGS+=" $N"\nvllm serve M $ARGS\n',
+]
+
+
+@pytest.mark.parametrize("text", DOCUMENTS)
+def test_a_server_within_a_document(text):
+    found = imported(text)
+    assert (found.format, found.config) == ("serve-command", {"max_num_seqs": 8})
+    assert (found.unknown, found.removed, found.left_out) == ([], [], [])
+
+
+def test_words_of_a_container_have_their_lines():
+    text = (
+        "a:\n  image: x/vllm\n  command:\n  - --model\n  - M\n  # few\n  - --max-num-seqs\n  - x\n  - --block-size=0\n"
+    )
+    assert [(item.line, item.why.split(":")[0]) for item in imported(text).left_out] == [
+        (7, "--max-num-seqs"),
+        (9, "--block-size"),
+    ]
+    text = "a:\n- image: x/vllm\n  args:\n  - |\n    cd x\n    vllm serve M \\\n      --max-num-seqs x\n"
+    assert [item.line for item in imported(text).left_out] == [7]
+
+
+@pytest.mark.parametrize("text", ["[" * 900 + "]" * 900, '{"args":' * 900 + '"vllm"' + "}" * 900])
+def test_a_document_nested_deeply_is_no_server(text):
+    with pytest.raises(ConfigError, match=r"starts no vllm serve|is not known"):
+        read_file("serve-command", [text])
+
+
+def test_a_variable_that_doubles_itself_stays_small():
+    found = imported("X='--max-num-seqs 8 '\n" + 'X="$X$X"\n' * 60 + "vllm serve M $X\n")
+    assert found.config == {"max_num_seqs": 8}
