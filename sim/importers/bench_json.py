@@ -13,7 +13,9 @@ from ..parameters import MAX_ARRIVAL_US, MAX_TOKENS, shown
 from .human import printed_number
 from .importer import Imported, Importer
 from .json_items import items
+from .log_command import LogCommand
 from .rows import CONFIG, plain
+from .server import configure, tell_refusal
 
 US = 1_000_000
 RUN = (
@@ -27,7 +29,6 @@ LISTS = ("input_lens", "output_lens", "start_times", "ttfts", "itls", "errors", 
 MORE_LISTS = ("queue_times", "server_queue_times", "server_ttfts", "e2els", "tpots")
 _SUMMARY = re.compile(r"(mean|median|std|p\d+(\.\d+)?|percentiles)_\w+|spec_decode_\w+")
 _TABLE = re.compile(r"={3,} *Serving Benchmark Result *={3,}")
-_ROW = re.compile(r"([A-Za-z][^:]*?)(?: \((\w+(?:/\w+)?)\))?:\s+(-?\d[\d.,]*)\s*$")
 _NAMES = {
     "Successful requests": "completed",
     "Failed requests": "failed",
@@ -44,6 +45,10 @@ _NAMES = {
     "Request rate configured": "request_rate",
     "Traffic request rate": "request_rate",
 }
+
+_ROW = re.compile(
+    rf"\b({'|'.join(_NAMES)}|(?:Mean|Median|Std|P[\d.]+) [\w -]+?)(?: \((\w+(?:/\w+)?)\))?:\s+(-?\d[\d.,]*)\s*$"
+)
 
 
 def detect(head: str) -> bool:
@@ -74,10 +79,14 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     whole = list(lines)
     imported = Imported("bench-json", dict(CONFIG))
     if any(_TABLE.search(line) for line in whole):
-        result, line = _table(whole), 1
+        result, line = _table(whole, imported), 1
     else:
         result, line = _result(whole, imported)
-    imported.found = {key: value for key, value in result.items() if key in RUN or _SUMMARY.fullmatch(key)}
+    imported.found = {
+        key: None if isinstance(value, float) and not isfinite(value) else value
+        for key, value in result.items()
+        if key in RUN or _SUMMARY.fullmatch(key)
+    }
     known = (*RUN, *LISTS, *MORE_LISTS)
     imported.unknown = [key for key in result if key not in known and not _SUMMARY.fullmatch(key)]
     if isinstance(result.get("input_lens"), list) and isinstance(result.get("output_lens"), list):
@@ -86,6 +95,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         _averages(imported, result, rows)
     if result.get("max_concurrency"):
         imported.note("concurrency", n=result["max_concurrency"])
+    tell_refusal(imported)
     return imported
 
 
@@ -107,11 +117,18 @@ def _result(lines: list[str], imported: Imported) -> tuple[dict[str, Any], int]:
     return found
 
 
-def _table(lines: list[str]) -> dict[str, Any]:
-    """What the printed table says, under the keys of the JSON."""
+def _table(lines: list[str], imported: Imported) -> dict[str, Any]:
+    """What the first printed table says, under the keys of the JSON; and a server's command beside it."""
     found: dict[str, Any] = {}
-    for line in lines:
-        match = _ROW.match(line.strip())
+    command = LogCommand()
+    tables = 0
+    for number, line in enumerate(lines, 1):
+        command.take(number, line.strip())
+        if _TABLE.search(line):
+            tables += 1
+            if tables > 1:
+                imported.leave_out(number, "another result, only the first is read")
+        match = _ROW.search(line) if tables <= 1 else None
         if match is None:
             continue
         label, value = match[1].strip(), printed_number(match[3])
@@ -119,6 +136,7 @@ def _table(lines: list[str]) -> dict[str, Any]:
             found.setdefault(_NAMES[label], value)
         elif match[2] == "ms":
             found["_".join(label.lower().split()) + "_ms"] = value
+    configure(imported, command.settings(imported))
     return found
 
 

@@ -40,11 +40,11 @@ _NO_CHUNKS = ("is smaller than max_model_len (", "enable_chunked_prefill", False
 _WHOLE_ITEMS = ("max_tokens_per_mm_item (", "disable_chunked_mm_input", True)
 """What an error presupposes."""
 
-_DERIVED = re.compile(r"derived max_model_len \(\w+=(\d+)")
-_NEEDED = re.compile(r"\((\d+(?:\.\d+)?) Gi?B KV cache is needed")
-_AVAILABLE = re.compile(r"vailable KV cache memory(?: \(|: )(-?\d+(?:\.\d+)?) Gi?B")
-_HELD = re.compile(r"can be stored in KV cache \((\d+)\)")
-_ESTIMATED = re.compile(r"estimated maximum model length is (\d+)")
+_DERIVED = re.compile(r"derived max_model_len \(\w+=(\d{1,15})")
+_NEEDED = re.compile(r"\((\d{1,15}(?:\.\d{1,15})?) Gi?B KV cache is needed")
+_AVAILABLE = re.compile(r"vailable KV cache memory(?: \(|: )(-?\d{1,15}(?:\.\d{1,15})?) Gi?B")
+_HELD = re.compile(r"can be stored in KV cache \((\d{1,15})\)")
+_ESTIMATED = re.compile(r"estimated maximum model length is (\d{1,15})")
 _NO_MEMORY = "No available memory for the cache blocks"
 
 MARKS = (

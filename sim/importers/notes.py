@@ -44,8 +44,8 @@ NOTES: Mapping[str, str] = {
     "blocks": "num_gpu_blocks: {blocks} blocks hold {tokens} tokens; one is the null block",
     "blocks_of_16": "num_gpu_blocks: {blocks} blocks hold {tokens} tokens, if a block holds 16, which the log does not "
     "tell; one is the null block",
-    "command": "the command on line {line} is read as well; where the log says otherwise, the log counts",
-    "v0": "the log is of vLLM's V0 engine, whose scheduler was another than the one simulated",
+    "command": "the command on line {line} is read as well; what the server printed counts before it",
+    "v0": "this is of vLLM's V0 engine, whose scheduler was another than the one simulated",
     "kv_needed": "vLLM did not start: a request of {length} tokens needs {needed} GiB of KV cache, it had {available}",
     "kv_estimate": "by vLLM's estimate a max_model_len of {n} would have fitted",
     "kv_none": "vLLM did not start: no memory was left for KV blocks",

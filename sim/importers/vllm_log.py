@@ -9,7 +9,7 @@ from .arguments import Setting
 from .importer import Imported, Importer
 from .kv_size import KvSize
 from .log_command import LogCommand
-from .log_line import ITERATION, STATS, LogLine, message_of, numbers_of
+from .log_line import ITERATION, STATS, LogLine, arguments_of, message_of, numbers_of
 from .log_settings import MARKS, LogSettings
 from .server import configure, tell_defaults, tell_refusal
 
@@ -20,7 +20,9 @@ _ARGUMENTS = re.compile(r"(?:non-default args: |\bargs: Namespace\(|engine args:
 _ENGINE_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine .*?with config: ")
 _QUOTED = re.compile(r"'([a-z_]\w*)': (?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
 _ASSIGNED = re.compile(r"\b([a-z_]\w*)=(?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
-_CONFIG_NAMES = {"max_seq_len": "max_model_len", "num_spec_tokens": "spec_tokens", "method": "spec_method"}
+_NAMES = {"max_seq_len": "max_model_len", "model_tag": "model"}
+_NAMES |= dict.fromkeys(("num_spec_tokens", "num_speculative_tokens"), "spec_tokens")
+_SPECULATIVE = ("method", "model", "num_speculative_tokens", "num_spec_tokens")
 _NOT_GIVEN = ("None", "PydanticUndefined")
 _V0 = re.compile(r"# CPU blocks: \d|Swapped: \d+ reqs|\bV0 LLM engine|can be stored in KV cache \(")
 _MARKS = (
@@ -28,7 +30,7 @@ _MARKS = (
     *("# GPU blocks: ", "# CPU blocks: ", "non-default args: ", " args: Namespace("),
     *MARKS,
 )
-_TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "num_spec_tokens", "method", "model")
+_TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "model")
 """What is taken of the engine's line; the rest of it is about other things."""
 
 
@@ -89,24 +91,24 @@ class _Log:
         if match:
             self._settle(number, _ASSIGNED, text[match.end() :], only=_TOLD)
         elif match := _ARGUMENTS.search(text):
-            if match[0].endswith("("):
-                self._settle(number, _ASSIGNED, text[match.end() :])
-            self._settle(number, _QUOTED, text[match.end() :])
+            pattern = _ASSIGNED if match[0].endswith("(") else _QUOTED
+            self._settle(number, pattern, text[match.end() :].removeprefix("{"))
         self._told.take(number, text)
         self._kv.take(text)
         self._command.take(number, text)
 
     def _settle(self, number: int, pattern: re.Pattern[str], text: str, only: tuple[str, ...] = ()) -> None:
         """Take arguments; one that is told twice counts as told first, which is what somebody asked for."""
-        for match in pattern.finditer(text):
-            name = match[1]
-            if (only and name not in only) or match[3] in _NOT_GIVEN:
+        arguments, speculative = arguments_of(text)
+        found = [(match, "") for match in pattern.finditer(arguments) if not only or match[1] in only]
+        for inner in (_QUOTED, _ASSIGNED):
+            found += [(match, "spec_") for match in inner.finditer(speculative) if match[1] in _SPECULATIVE]
+        for match, before in found:
+            if match[3] in _NOT_GIVEN:
                 continue
-            dest = {"model_tag": "model", "num_speculative_tokens": "spec_tokens"}.get(
-                name, _CONFIG_NAMES.get(name, name)
-            )
+            dest = before + _NAMES.get(match[1], match[1])
             value = {"True": True, "False": False}.get(match[3] or "", match[3] if match[2] is None else match[2])
-            self._settings.setdefault(dest, Setting(value, dest, number))
+            self._settings.setdefault(dest.replace("spec_spec_", "spec_"), Setting(value, dest, number))
 
     def _numbers(self, number: int, line: LogLine) -> None:
         imported = self.imported
@@ -130,6 +132,7 @@ class _Log:
         timed = [time for time, line in self._points if line.time_us is not None]
         engines = {line.engine: None for _, line in self._points}
         first = min(timed, default=0)
+        self._points.sort(key=lambda point: point[0])
         for time, line in self._points:
             if timed and line.time_us is None:
                 continue

@@ -38,7 +38,7 @@ def test_the_command_before_a_log_is_read_and_the_log_counts(text, line):
     assert (found.format, found.found["model"]) == ("vllm-log", "x/m")
     assert found.config == {"max_num_seqs": 64, "max_model_len": 16384, "num_gpu_blocks": 5867}
     assert (found.removed, found.left_out, found.unknown) == (["--swap-space"], [], [])
-    assert f"the command on line {line} is read as well; where the log says otherwise, the log counts" in found.notes
+    assert f"the command on line {line} is read as well; what the server printed counts before it" in found.notes
 
 
 def test_a_second_command_and_words_of_people_beside_a_log():
@@ -117,7 +117,7 @@ REFUSALS = {
         {"max_model_len": 8192, "num_gpu_blocks": 256},
         {"kv_cache_size_tokens": 4096},
         [
-            "the log is of vLLM's V0 engine, whose scheduler was another than the one simulated",
+            "this is of vLLM's V0 engine, whose scheduler was another than the one simulated",
             "vLLM did not start: a request of 8192 tokens is longer than its KV cache, which holds 4096",
             (
                 "num_gpu_blocks: 256 blocks hold 4096 tokens, if a block holds 16, which the log does not tell; one is "
@@ -165,6 +165,75 @@ def test_blocks_of_the_engine_before_this_one(device):
     line = f"INFO 08-01 10:00:00 executor_base.py:110] # {device} blocks: 12345, # CPU blocks: 2048"
     found = imported(line)
     assert (found.config, found.found) == ({"num_gpu_blocks": 12345}, {})
-    assert found.notes == ["the log is of vLLM's V0 engine, whose scheduler was another than the one simulated"]
+    assert found.notes == ["this is of vLLM's V0 engine, whose scheduler was another than the one simulated"]
     found = imported(f"INFO 08-01 10:00:00 api_server.py:1] args: Namespace(block_size=32, max_num_seqs=7)\n{line}")
     assert found.config == {"block_size": 32, "max_num_seqs": 7, "num_gpu_blocks": 12345}
+
+
+RUNNING = (
+    "Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: {} reqs, "
+    "Waiting: 0 reqs, GPU KV cache usage: 1.0%"
+)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "Nov 30 23:59:5{} host vllm[12]: ",
+        "<30>Nov 30 23:59:5{} host vllm[12]: ",
+        "^[[32mINFO^[[0m 2026-11-30T23:59:5{}+01:00 ",
+        "\\u001b[32mINFO 11-30 23:59:5{} [l.py:1] ",
+        "\x1b]0;title\x07INFO 11-30 23:59:5{} [l.py:1] ",
+        "[1;36m(APIServer pid=1)[0;0m INFO 11-30 23:59:5{} [l.py:1] ",
+        '1764547195,"INFO 11-30 23:59:5{} [l.py:1] ',
+    ],
+)
+def test_times_of_collectors_and_terminals(prefix):
+    found = imported("".join(prefix.format(second) + RUNNING.format(second) + "\n" for second in (1, 4)))
+    assert found.series["num_requests_running"] == [[0, 1], [3_000_000, 4]]
+    assert found.unit == "clock"
+
+
+def test_lines_that_come_late_are_put_in_order():
+    lines = [f"INFO 11-30 23:59:5{second} [l.py:1] " + RUNNING.format(second) for second in (4, 1)]
+    assert imported("\n".join(lines)).series["num_requests_running"] == [[0, 1], [3_000_000, 4]]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 399, "1" + "0" * 16])
+def test_numbers_that_no_server_has_are_left_out(number):
+    lines = [RUNNING.format(number), RUNNING.format(3), f"Available KV cache memory: {number} GiB"]
+    found = imported("\n".join(lines))
+    assert (found.series["num_requests_running"], found.found) == ([[0, 3]], {})
+    assert [item.line for item in found.left_out] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "config"),
+    [
+        (
+            "non-default args: {'hf_overrides': {'max_model_len': 5}, 'model': 'm', 'max_model_len': 4096}",
+            {"max_model_len": 4096},
+        ),
+        (
+            "non-default args: {'speculative_config': {'model': 'eagle3', 'num_speculative_tokens': 3}, 'model': 'm'}",
+            {"num_speculative_tokens": 3, "num_lookahead_tokens": 3},
+        ),
+        (
+            (
+                "args: Namespace(hf_overrides={'max_num_seqs': 1}, speculative_config={'method': 'ngram', "
+                "'num_speculative_tokens': 2}, model='m', max_num_seqs=8)"
+            ),
+            {"num_speculative_tokens": 2, "max_num_seqs": 8},
+        ),
+        (
+            (
+                "Initializing a V1 LLM engine (v0.33.0) with config: model='m', speculative_config=SpeculativeConfig("
+                "method='eagle', num_spec_tokens=3), max_seq_len=4096, compilation_config={'max_seq_len': 5}"
+            ),
+            {"num_speculative_tokens": 3, "num_lookahead_tokens": 3, "max_model_len": 4096},
+        ),
+    ],
+)
+def test_arguments_within_arguments_are_not_the_server_s(text, config):
+    found = imported(f"(APIServer pid=1) INFO 11-20 10:00:01 [utils.py:233] {text}\n")
+    assert (found.config, found.found["model"]) == (config, "m")
