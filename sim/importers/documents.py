@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..errors import ConfigError
@@ -90,7 +91,8 @@ def _from_arrays(text: str) -> list[Word] | None:
     words: list[Word] = []
     for match in _ARRAY.finditer(text):
         line = 1 + text.count("\n", 0, match.start(1))
-        words += [Word(item, line) for item in json.loads(match[1])]
+        with suppress(ValueError):
+            words += [Word(item, line) for item in json.loads(match[1], strict=False)]
     begin = begin_of([word.text for word in words]) if words else None
     return None if begin is None else words[begin:]
 

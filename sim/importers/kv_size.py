@@ -14,7 +14,7 @@ BLOCK_SIZE = 16
 
 _TOKENS = re.compile(r"\b(?:KV cache size: |can be stored in KV cache \()([\d,. ]*\d)(?: tokens|\))")
 _CONCURRENCY = re.compile(r"Maximum concurrency for ([\d,. ]*\d) tokens per request: (\d{1,15}(?:[.,]\d{1,15})?)x")
-_BLOCKS = re.compile(r"(?:# (?!CPU)\w+ blocks: |num_gpu_blocks is: |num_gpu_blocks=)([\d,]+)")
+_BLOCKS = re.compile(r"(?:# (?!CPU)\w+ blocks: |num_gpu_blocks is: |num_gpu_blocks=)(\d[\d,]*)")
 _OVERRIDE = re.compile(r"Overriding num_gpu_blocks=\d+ with num_gpu_blocks_override=(\d+)")
 _BLOCK_SIZE = re.compile(r"Setting (?:attention|kv cache) block size to (\d+)", re.IGNORECASE)
 _HYBRID = re.compile(r"\bhybrid\b(?!.*disab)|\bmamba\b.*page size|page size.*\bmamba\b", re.IGNORECASE)

@@ -20,6 +20,8 @@ _SCRIPT_FOLLOWS = re.compile(r"-[a-z]*c")
 SECOND = "a second server is started here, only the first is read"
 MANY = 20
 """So many places of a text are tried where a command could begin."""
+DEEPEST = 4
+"""So many shells start each other."""
 LONGEST = 20_000
 """So many characters are read from there."""
 
@@ -46,13 +48,13 @@ def server_words(script: str, imported: Imported, first_line: int = 1) -> list[W
     return words
 
 
-def _first_server(found: Sequence[Command]) -> tuple[list[Word] | None, list[LeftOut]]:
+def _first_server(found: Sequence[Command], depth: int = 0) -> tuple[list[Word] | None, list[LeftOut]]:
     """The words behind the first `vllm serve`, and what is wrong with the commands."""
     words: list[Word] | None = None
     problems: list[LeftOut] = []
     for command in _joined(found):
         first = command.words[0]
-        more = _arguments_of(command)
+        more = _arguments_of(command, depth)
         if more is None:
             if any(word.text.partition("=")[0] in OPTIONS for word in command.words):
                 problems.append(LeftOut(first.line, f"{shown(first.text)} ... starts no vllm serve"))
@@ -76,7 +78,7 @@ def _joined(found: Sequence[Command]) -> list[Command]:
     return whole
 
 
-def _arguments_of(command: Command) -> list[Word] | None:
+def _arguments_of(command: Command, depth: int) -> list[Word] | None:
     """What stands behind `vllm serve` in a command; `None` if that is not what it starts."""
     texts = [word.text for word in command.words]
     begin = begin_of(texts)
@@ -84,7 +86,7 @@ def _arguments_of(command: Command) -> list[Word] | None:
         # sh -c "vllm serve ..."
         follows = bool(index) and _SCRIPT_FOLLOWS.fullmatch(texts[index - 1])
         inside = COMMAND.search(word.text) and (follows or (begin is None and (index or command.closed)))
-        words = _first_server(commands(word.text, word.line))[0] if inside else None
+        words = _first_server(commands(word.text, word.line), depth + 1)[0] if inside and depth < DEEPEST else None
         if words is not None:
             return words
     return None if begin is None else command.words[begin:]

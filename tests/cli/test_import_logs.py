@@ -237,3 +237,7 @@ def test_numbers_that_no_server_has_are_left_out(number):
 def test_arguments_within_arguments_are_not_the_server_s(text, config):
     found = imported(f"(APIServer pid=1) INFO 11-20 10:00:01 [utils.py:233] {text}\n")
     assert (found.config, found.found["model"]) == (config, "m")
+
+
+def test_a_comma_is_no_number_of_blocks():
+    assert imported("# GPU blocks: ,\n# GPU blocks: 1,024\n").config == {"num_gpu_blocks": 1024}

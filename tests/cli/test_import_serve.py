@@ -415,3 +415,17 @@ def test_a_document_nested_deeply_is_no_server(text):
 def test_a_variable_that_doubles_itself_stays_small():
     found = imported("X='--max-num-seqs 8 '\n" + 'X="$X$X"\n' * 60 + "vllm serve M $X\n")
     assert found.config == {"max_num_seqs": 8}
+
+
+@pytest.mark.parametrize(
+    "text", ["vllm.entrypoints.x", "x $(vllm.entrypoints. y)", "sh -c " * 50 + "vllm.entrypoints."]
+)
+def test_a_word_that_is_a_command_of_itself(text):
+    with pytest.raises(ConfigError, match="starts no vllm serve"):
+        read_file("serve-command", [text])
+
+
+def test_a_list_of_words_that_is_no_json():
+    with pytest.raises(ConfigError, match="starts no vllm serve"):
+        read_file("serve-command", [r'CMD ["--model", "\d"]'])
+    assert imported('CMD ["--max-num-seqs", "8", "a\tb"]').config == {"max_num_seqs": 8}
