@@ -27,7 +27,7 @@ _KEY = re.compile(r"(?:- )?[\"']?([A-Za-z][\w-]*)[\"']?\s*:(?:\s|$)")
 _COMMAND_KEYS = ("entrypoint", "command", "cmd", "args")
 _COMMAND_KEY = re.compile(r"\b(?:entrypoint|command|cmd|args)[\"']?\s*:", re.IGNORECASE)
 _ENGINE_KEYS = ("enginekwargs", "engineargs", "vllmconfig", "vllmengineargs")
-_ENGINE_KEY = re.compile(r"^\s*(?:- )?[\"']?(?:engine_kwargs|engine_?[aA]rgs|vllmConfig)[\"']?\s*:", re.MULTILINE)
+_ENGINE_KEY = re.compile(r"^[ \t]*(?:- )?[\"']?(?:engine_kwargs|engine_?[aA]rgs|vllmConfig)[\"']?\s*:", re.MULTILINE)
 """Where Ray Serve and charts of Helm have the arguments of the engine."""
 
 _TELLING = re.compile(

@@ -15,7 +15,7 @@ from .human import printed_number
 STATS = "Avg prompt throughput:"
 ITERATION = "iteration elapsed time:"
 
-_NUMBER = r"(-?\d+(?:[.,]\d+)*)"
+_NUMBER = r"(?<![\d.,])(-?\d{1,20}(?:[.,]\d{1,20}){0,8})"
 _LABELS = {
     "prompt_throughput": rf"Avg prompt throughput: {_NUMBER} tokens/s",
     "generation_throughput": rf"Avg generation throughput: {_NUMBER} tokens/s",

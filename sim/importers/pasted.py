@@ -3,11 +3,13 @@
 import re
 
 COMMAND = re.compile(
-    r"\bvllm(?:\.exe)?\s+serve\b|\bvllm\.entrypoints\.|vllm[\w.-]*(?::[\w.-]+)?[\s\\]+(?:serve|--)", re.ASCII
+    r"\bvllm(?:\.exe)?\s{1,9}serve\b|\bvllm\.entrypoints\."
+    r"|(?<!vllm)vllm[\w.-]{0,99}(?::[\w.-]{1,99})?[\s\\]{1,99}(?:serve|--)",
+    re.ASCII,
 )
 """What starts a server, somewhere in a line."""
 
-CONTAINER = re.compile(r"^[\s-]*image:|\b(?:docker|podman|nerdctl)\b[^\n]*\brun\b", re.MULTILINE)
+CONTAINER = re.compile(r"^[ \t-]*image:|\b(?:docker|podman|nerdctl)\b[^\n]{0,99}?\brun\b", re.MULTILINE)
 
 _LOOKALIKE = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "‑": "-", "‐": "-", "－": "-"}
@@ -29,7 +31,7 @@ _PROMPT = re.compile(
     r"^(?:\([\w.-]+\) ?)?(?:\[?[\w.-]+@[\w.-]+[: ~][^\n$#%>]{0,200}[$#%>]|(?:ba|z)?sh-[\d.]+[$#]|[$%+]|PS [^\n>]*>) ?",
     re.MULTILINE,
 )
-_ROOT = re.compile(rf"^[ \t]*#+[ \t]+(?=[^\n]*(?:{COMMAND.pattern}|{CONTAINER.pattern}))", re.MULTILINE)
+_ROOT = re.compile(rf"^[ \t]*#+[ \t]+(?=[^\n]{0, 199}?(?:{COMMAND.pattern}|{CONTAINER.pattern}))", re.MULTILINE)
 
 
 def plain_text(text: str) -> str:

@@ -94,6 +94,7 @@ def _arguments_of(command: Command, depth: int) -> list[Word] | None:
 
 def begin_of(texts: Sequence[str]) -> int | None:
     """Where the arguments of the server begin."""
+    last_run = max((index for index, text in enumerate(texts) if text == "run"), default=-1)
     for index, text in enumerate(texts):
         program = text.rpartition("/")[2].removesuffix(".exe")
         following = texts[index + 1 : index + 2]
@@ -101,7 +102,7 @@ def begin_of(texts: Sequence[str]) -> int | None:
             return index + 2
         if _MODULE.fullmatch(text):
             return index + (2 if following == ["serve"] else 1)
-        if program in {"docker", "podman", "nerdctl"} and "run" in texts[index:]:
+        if program in {"docker", "podman", "nerdctl"} and index < last_run:
             return _behind_image(texts, texts.index("run", index) + 1)
     return 0 if texts[0].startswith("--") else 1 if texts[0] == "serve" else None
 

@@ -429,3 +429,9 @@ def test_a_list_of_words_that_is_no_json():
     with pytest.raises(ConfigError, match="starts no vllm serve"):
         read_file("serve-command", [r'CMD ["--model", "\d"]'])
     assert imported('CMD ["--max-num-seqs", "8", "a\tb"]').config == {"max_num_seqs": 8}
+
+
+@pytest.mark.parametrize("filler", ["\n", "docker ", "# docker ", "vllm", "`--a ", "'", "a:\n "])
+def test_fillers_take_time_in_proportion(filler):
+    text = "vllm serve M --max-num-seqs 8\n" + filler * 20_000
+    assert imported(text).config == {"max_num_seqs": 8}
