@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from ..errors import ConfigError
 from ..parameters import shown
 from .dates import day_number
-from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, header_of, read_csv
+from .importer import Imported, Importer
+from .rows import CONFIG, Row, count_field, header_of, read_csv
 
 TIMESTAMP, CONTEXT, GENERATED = COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 

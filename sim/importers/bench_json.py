@@ -5,13 +5,17 @@ Source: `vllm/benchmarks/serve.py` of 0.33.0: lists are in seconds, keys that en
 
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any, TypeGuard
 
 from ..errors import ConfigError
 from ..parameters import MAX_ARRIVAL_US, MAX_TOKENS, shown
+from .human import printed_number
 from .importer import Imported, Importer
 from .json_items import items
-from .rows import CONFIG
+from .log_command import LogCommand
+from .rows import CONFIG, plain
+from .server import configure, tell_refusal
 
 US = 1_000_000
 RUN = (
@@ -25,7 +29,6 @@ LISTS = ("input_lens", "output_lens", "start_times", "ttfts", "itls", "errors", 
 MORE_LISTS = ("queue_times", "server_queue_times", "server_ttfts", "e2els", "tpots")
 _SUMMARY = re.compile(r"(mean|median|std|p\d+(\.\d+)?|percentiles)_\w+|spec_decode_\w+")
 _TABLE = re.compile(r"={3,} *Serving Benchmark Result *={3,}")
-_ROW = re.compile(r"([A-Za-z][^:]*?)(?: \((\w+(?:/\w+)?)\))?:\s+(-?[\d.,]+)\s*$")
 _NAMES = {
     "Successful requests": "completed",
     "Failed requests": "failed",
@@ -42,6 +45,10 @@ _NAMES = {
     "Request rate configured": "request_rate",
     "Traffic request rate": "request_rate",
 }
+
+_ROW = re.compile(
+    rf"\b({'|'.join(_NAMES)}|(?:Mean|Median|Std|P[\d.]+) [\w -]+?)(?: \((\w+(?:/\w+)?)\))?:\s+(-?\d[\d.,]*)\s*$"
+)
 
 
 def detect(head: str) -> bool:
@@ -72,10 +79,14 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     whole = list(lines)
     imported = Imported("bench-json", dict(CONFIG))
     if any(_TABLE.search(line) for line in whole):
-        result, line = _table(whole), 1
+        result, line = _table(whole, imported), 1
     else:
         result, line = _result(whole, imported)
-    imported.found = {key: value for key, value in result.items() if key in RUN or _SUMMARY.fullmatch(key)}
+    imported.found = {
+        key: None if isinstance(value, float) and not isfinite(value) else value
+        for key, value in result.items()
+        if key in RUN or _SUMMARY.fullmatch(key)
+    }
     known = (*RUN, *LISTS, *MORE_LISTS)
     imported.unknown = [key for key in result if key not in known and not _SUMMARY.fullmatch(key)]
     if isinstance(result.get("input_lens"), list) and isinstance(result.get("output_lens"), list):
@@ -84,6 +95,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         _averages(imported, result, rows)
     if result.get("max_concurrency"):
         imported.note("concurrency", n=result["max_concurrency"])
+    tell_refusal(imported)
     return imported
 
 
@@ -105,35 +117,43 @@ def _result(lines: list[str], imported: Imported) -> tuple[dict[str, Any], int]:
     return found
 
 
-def _table(lines: list[str]) -> dict[str, Any]:
-    """What the printed table says, under the keys of the JSON."""
+def _table(lines: list[str], imported: Imported) -> dict[str, Any]:
+    """What the first printed table says, under the keys of the JSON; and a server's command beside it."""
     found: dict[str, Any] = {}
-    for line in lines:
-        match = _ROW.match(line.strip())
+    command = LogCommand()
+    tables = 0
+    for number, line in enumerate(lines, 1):
+        command.take(number, line.strip())
+        if _TABLE.search(line):
+            tables += 1
+            if tables > 1:
+                imported.leave_out(number, "another result, only the first is read")
+        match = _ROW.search(line) if tables <= 1 else None
         if match is None:
             continue
-        label, text = match[1].strip(), match[3].replace(",", "")
-        value = float(text) if "." in text else int(text)
+        label, value = match[1].strip(), printed_number(match[3])
         if label in _NAMES:
             found.setdefault(_NAMES[label], value)
         elif match[2] == "ms":
             found["_".join(label.lower().split()) + "_ms"] = value
+    configure(imported, command.settings(imported))
     return found
 
 
 def _requests(imported: Imported, result: Mapping[str, Any], line: int, rows: int | None) -> None:
-    inputs, outputs = result["input_lens"][:rows], result["output_lens"][:rows]
+    inputs, outputs = (list(map(plain, result[key][:rows])) for key in ("input_lens", "output_lens"))
     lists = {key: value if isinstance(value := result.get(key), list) else [] for key in LISTS}
     imported.rows = len(inputs)
     found: list[tuple[int, int, int, int]] = []
     spacing = _spacing(result)
-    first = min((time for time in lists["start_times"] if isinstance(time, int | float)), default=0)
+    first = min((time for time in lists["start_times"] if _is_number(time)), default=0)
     for index, (prompt, output) in enumerate(zip(inputs, outputs, strict=False)):
         error = _at(lists["errors"], index)
         start = _at(lists["start_times"], index)
-        arrival = round((start - first) * US) if isinstance(start, int | float) else round(index * spacing)
+        arrival = round((start - first) * US) if _is_number(start) else round(index * spacing)
         if error:
-            imported.leave_out(line, f"request {index}: failed: {shown(str(error).strip().splitlines()[-1])}")
+            last_line = str(error).strip().rpartition("\n")[2]
+            imported.leave_out(line, f"request {index}: failed: {shown(last_line)}")
         elif not _is_count(prompt) or not _is_count(output):
             why = f"input_lens {shown(prompt)} and output_lens {shown(output)} must be integers from 1 to {MAX_TOKENS}"
             imported.leave_out(line, f"request {index}: {why}")
@@ -169,11 +189,15 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 1 <= value <= MAX_TOKENS
 
 
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and isfinite(value)
+
+
 def _measured(imported: Imported, arrival: int, ttft: Any, itl: Any) -> None:
-    if not isinstance(ttft, int | float) or not ttft > 0:
+    if not _is_number(ttft) or ttft <= 0:
         return
     imported.point("ttft_us", arrival, round(ttft * US))
-    if isinstance(itl, list) and all(isinstance(gap, int | float) for gap in itl):
+    if isinstance(itl, list) and all(map(_is_number, itl)):
         imported.point("e2el_us", arrival, round((ttft + sum(itl)) * US))
 
 
@@ -191,9 +215,9 @@ def _in_flight(imported: Imported) -> None:
 
 def _averages(imported: Imported, result: Mapping[str, Any], rows: int | None) -> None:
     """Requests of average length, where only totals were saved; all together they have the totals."""
-    count = result.get("completed")
-    total_input = result.get("total_input_tokens", result.get("total_input"))
-    total_output = result.get("total_output_tokens")
+    count = plain(result.get("completed"))
+    total_input = plain(result.get("total_input_tokens", result.get("total_input")))
+    total_output = plain(result.get("total_output_tokens"))
     if not _is_count(count) or not _is_count(total_input) or not _is_count(total_output):
         imported.note("no_lengths")
         return

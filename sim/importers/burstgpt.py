@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from ..errors import ConfigError
-from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, header_of, read_csv, seconds_field
+from .importer import Imported, Importer
+from .rows import CONFIG, Row, count_field, header_of, read_csv, seconds_field, whole
 
 TIMESTAMP, REQUEST, RESPONSE = COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
 OTHERS = ("Session ID", "Elapsed time", "Model", "Total tokens", "Log Type")
@@ -34,7 +34,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
 def _row(row: Mapping[str, str]) -> Row:
     ns = seconds_field(row, TIMESTAMP)
     prompt_tokens = count_field(row, REQUEST, "prompt_tokens")
-    if row[RESPONSE] == "0":
+    if whole(row[RESPONSE]) == 0:
         raise ConfigError(RESPONSE, "0, the request failed")
     return Row(ns, prompt_tokens, count_field(row, RESPONSE, "output_tokens"))
 

@@ -6,6 +6,7 @@ MOST_DIGITS = 400
 """Digits of an integer that are read; no field allows so many, and Python refuses to convert thousands."""
 
 _SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
+_IN_THREES = re.compile(r"-?\d{1,3}(,\d{3})+")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -43,3 +44,15 @@ def human_readable_int(text: str) -> int:
 def human_readable_int_or_auto(text: str) -> int | None:
     """Likewise, or `None` for `auto` and -1. Source: `human_readable_int_or_auto` beside it."""
     return None if text.strip().lower() in {"-1", "auto"} else human_readable_int(text)
+
+
+def printed_number(text: str) -> float:
+    """A number as a log prints it: with a point, or the comma of another locale; commas between three digits are none.
+
+    Args:
+        text: digits, points and commas, the first of them a digit behind the sign.
+    """
+    if "," in text and "." not in text and not _IN_THREES.fullmatch(text):
+        text = text.replace(",", ".")
+    head, point, rest = text.replace(",", "")[:MOST_DIGITS].partition(".")
+    return float(head + point + rest.partition(".")[0]) if point else int(head)

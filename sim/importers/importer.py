@@ -1,21 +1,13 @@
 """What every importer is and gives: a scenario in the making, and an account of what was left out."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..parameters import REQUEST, by_name
 from .notes import Note
 
 MAX_LISTED = 20
 """So many of the lines that were left out are told one by one; the others are counted."""
-
-MOST_DIGITS = 400
-"""Digits of an integer that are read; no field allows so many."""
-
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_ROWS = by_name(REQUEST)
 
 
 class LeftOut(NamedTuple):
@@ -104,21 +96,3 @@ class Importer:
     help: str
     detect: Callable[[str], bool]
     read: Callable[[Iterable[str], int | None], Imported]
-
-
-def count_field(row: Mapping[str, str], column: str, key: str) -> int:
-    """The integer in a column of a row.
-
-    Args:
-        row: texts by column.
-        column: the name of the column, for the message.
-        key: the row of `parameters.REQUEST` that says what is allowed.
-
-    Raises:
-        ConfigError: no integer, or out of range.
-    """
-    text = row[column].strip()
-    value: object = int(text[:MOST_DIGITS]) if _INTEGER.fullmatch(text) else text
-    checked = _ROWS[key].check(value, column)
-    assert isinstance(checked, int)
-    return checked

@@ -89,4 +89,4 @@ def _value(text: str, begin: int) -> tuple[Any, int, str]:
     return value, end, ""
 
 
-_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
+_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]), parse_constant=lambda _: None)

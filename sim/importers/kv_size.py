@@ -12,9 +12,10 @@ from .importer import Imported
 
 BLOCK_SIZE = 16
 
-_TOKENS = re.compile(r"\bKV cache size: ([\d,. ]*\d) tokens")
-_CONCURRENCY = re.compile(r"Maximum concurrency for ([\d,. ]*\d) tokens per request: (\d+(?:[.,]\d+)?)x")
-_BLOCKS = re.compile(r"(?:# GPU blocks: |num_gpu_blocks is: |num_gpu_blocks=)([\d,]+)")
+_TOKENS = re.compile(r"\b(?:KV cache size: |can be stored in KV cache \()([\d,. ]*\d)(?: tokens|\))")
+_CONCURRENCY = re.compile(r"Maximum concurrency for ([\d,. ]*\d) tokens per request: (\d{1,15}(?:[.,]\d{1,15})?)x")
+_BLOCKS = re.compile(r"(?:# (?!CPU)\w+ blocks: |num_gpu_blocks is: |num_gpu_blocks=)(\d[\d,]*)")
+_OVERRIDE = re.compile(r"Overriding num_gpu_blocks=\d+ with num_gpu_blocks_override=(\d+)")
 _BLOCK_SIZE = re.compile(r"Setting (?:attention|kv cache) block size to (\d+)", re.IGNORECASE)
 _HYBRID = re.compile(r"\bhybrid\b(?!.*disab)|\bmamba\b.*page size|page size.*\bmamba\b", re.IGNORECASE)
 
@@ -37,7 +38,7 @@ class KvSize:
             self._tokens = tokens if self._tokens is None else min(tokens, self._tokens)
         if match := _CONCURRENCY.search(text):
             self._length, self._times = _integer(match[1]), match[2].replace(",", ".")
-        if match := _BLOCKS.search(text):
+        if match := _OVERRIDE.search(text) or _BLOCKS.search(text):
             self._blocks = _integer(match[1])
         if match := _BLOCK_SIZE.search(text):
             self._block_size = int(match[1][:9])

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .dates import day_number
+from .human import printed_number
 
 STATS = "Avg prompt throughput:"
 ITERATION = "iteration elapsed time:"
 
-_NUMBER = r"(-?\d+(?:[.,]\d+)*)"
+_NUMBER = r"(?<![\d.,])(-?\d{1,20}(?:[.,]\d{1,20}){0,8})"
 _LABELS = {
     "prompt_throughput": rf"Avg prompt throughput: {_NUMBER} tokens/s",
     "generation_throughput": rf"Avg generation throughput: {_NUMBER} tokens/s",
@@ -59,10 +60,23 @@ _FRACTIONS = (
     "mm_cache_hit_rate",
 )
 
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COLOUR = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|(?:\x1b|\\u001b|\\x1b|\\033|\^\[)\[[0-9;?]*[A-Za-z]|\[[0-9;]{1,12}m"
+)
+"""Colours and titles of a terminal, also where the escape has been written out or lost."""
+
+MOST = 1e15
+"""No number of a server is as large."""
+
 _OWN_TIME = re.compile(r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
+_SYSLOG_TIME = re.compile(r"^(?:<\d+>)?([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)\b")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FULL_TIME = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _ENGINE = re.compile(r"\bEngine (\d{1,6}): |\b(\d+) Engines Aggregated: ")
+
+
+_PIECE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^][(){}'"]+|.""", re.DOTALL)
+_BEFORE_SPECULATION = re.compile(r"\bspeculative_config(?:=|': *)\w*$")
 
 
 class LogLine(NamedTuple):
@@ -89,6 +103,29 @@ def message_of(line: str) -> str:
     return text
 
 
+def arguments_of(text: str) -> tuple[str, str]:
+    """Arguments as Python prints them, without what stands in brackets within them, and those of speculation.
+
+    Args:
+        text: what follows the bracket before the first of them.
+    """
+    arguments: list[str] = []
+    speculative: list[str] = []
+    depth, inside = 0, False
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        depth += (piece in "([{") - (piece in ")]}")
+        if depth < 0:
+            break
+        if depth == 1 and piece in "([{":
+            inside = bool(_BEFORE_SPECULATION.search("".join(arguments[-3:])))
+        if depth == 0:
+            arguments.append(piece)
+        elif inside:
+            speculative.append(piece)
+    return "".join(arguments), "".join(speculative)
+
+
 def numbers_of(text: str) -> LogLine | None:
     """The numbers of a line of statistics or of an iteration; `None` if it is neither."""
     kind = STATS if STATS in text else ITERATION if ITERATION in text else None
@@ -98,22 +135,13 @@ def numbers_of(text: str) -> LogLine | None:
     for name, pattern in _FOUND.items():
         match = pattern.search(text)
         if match:
-            number = _number(match[1])
+            number = printed_number(match[1])
+            if number > MOST:
+                continue
             values[name] = round(number / 100, 6) if name in _FRACTIONS else number
     missing = tuple(name for name in _NEEDED[kind] if name not in values)
     engine = _ENGINE.search(text)
     return LogLine(time_us(text), (str(int(engine[1])) if engine[1] else "all") if engine else "", values, missing)
-
-
-def _number(text: str) -> float:
-    """A number with a point, or with the comma of another locale; commas between three digits are none."""
-    if "," in text and "." not in text and not re.fullmatch(r"-?\d{1,3}(,\d{3})+", text):
-        text = text.replace(",", ".")
-    text = text.replace(",", "")
-    try:
-        return float(text) if "." in text else int(text[:400])
-    except ValueError:
-        return float(text.split(".", 1)[0])
 
 
 def time_us(text: str) -> int | None:
@@ -129,6 +157,9 @@ def time_us(text: str) -> int | None:
     elif match is not None:
         year, fraction = 2024, "0"
         parts = match[1], match[2], match[3], match[4], match[5]
+    elif (syslog := _SYSLOG_TIME.match(text)) and syslog[1] in _MONTHS:
+        year, fraction = 2024, "0"
+        parts = str(_MONTHS.index(syslog[1]) + 1), syslog[2], syslog[3], syslog[4], syslog[5]
     else:
         return None
     month, day, hour, minute, second = (int(part) for part in parts)

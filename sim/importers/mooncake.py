@@ -6,9 +6,9 @@ from itertools import chain, islice
 from typing import Any
 
 from ..errors import ConfigError
-from ..parameters import REQUEST, by_name, shown
+from ..parameters import shown
 from .importer import Imported, Importer
-from .rows import CONFIG, Row, read_rows, seconds_to_ns
+from .rows import CONFIG, Row, Written, count_value, number_of_json, read_rows, seconds_to_ns
 
 TIMESTAMP, INPUT, OUTPUT = FIELDS = ("timestamp", "input_length", "output_length")
 ALIASES = {"created_time": TIMESTAMP, "input_tokens": INPUT, "output_tokens": OUTPUT}
@@ -27,8 +27,6 @@ MOST_MS = 10**15
 SERVER = {"max_model_len": 131072, "enable_prefix_caching": True}
 """Its prompts have up to 126,195 tokens, and many begin alike."""
 
-_ROWS = by_name(REQUEST)
-
 
 def detect(head: str) -> bool:
     """Whether this begins with a row of a Mooncake trace."""
@@ -39,7 +37,7 @@ def detect(head: str) -> bool:
 def _object(line: str) -> dict[str, Any] | None:
     """The object on a line, its fields under Mooncake's names; `None` if there is none."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=number_of_json)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -62,7 +60,10 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
     rest = iter(lines)
     first = list(islice(rest, LOOKED_AT))
     looked_at = [value for line in first if (value := _object(line))]
-    in_seconds = bool(looked_at) and isinstance(looked_at[0].get(TIMESTAMP), float)
+    # At least half have a fraction; a row that is no good has no say.
+    in_seconds = (
+        sum(1 if isinstance(value.get(TIMESTAMP), Written) else -1 for value in looked_at) >= 0 < len(looked_at)
+    )
     imported.unit = "s" if in_seconds else "ms"
     hash_tokens = _hash_tokens(looked_at)
     if hash_tokens != HASH_TOKENS:
@@ -99,25 +100,22 @@ def _row(line: str, unknown: dict[str, None], hash_tokens: int, in_seconds: bool
         if name not in value:
             raise ConfigError(name, "missing, a row has this field")
     ns = _ns(value[TIMESTAMP], in_seconds)
-    prompt_tokens, output_tokens = _count(value, INPUT, "prompt_tokens"), _count(value, OUTPUT, "output_tokens")
+    prompt_tokens = count_value(value[INPUT], INPUT, "prompt_tokens")
+    output_tokens = count_value(value[OUTPUT], OUTPUT, "output_tokens")
     more = {"prefix": _prefix(value[HASHES], prompt_tokens, hash_tokens)} if HASHES in value else {}
     unknown.update(dict.fromkeys(key for key in value if key not in FIELDS and key != HASHES))
     return Row(ns, prompt_tokens, output_tokens, more)
 
 
 def _ns(time: object, in_seconds: bool) -> int:
-    ns = seconds_to_ns(str(time)) if in_seconds and isinstance(time, int | float) else None
-    if ns is not None:
+    if in_seconds and isinstance(time, int | float):
+        ns = seconds_to_ns(time.text if isinstance(time, Written) else str(time))
+        if ns is None:
+            raise ConfigError(TIMESTAMP, f"{shown(time)} is not allowed, must be seconds such as 4.314579")
         return ns
     if type(time) is not int or not 0 <= time <= MOST_MS:
         raise ConfigError(TIMESTAMP, f"{shown(time)} is not allowed, must be an integer from 0 to {MOST_MS} (ms)")
     return time * NS_PER_MS
-
-
-def _count(value: Mapping[str, Any], name: str, key: str) -> int:
-    checked = _ROWS[key].check(value[name], name)
-    assert isinstance(checked, int)
-    return checked
 
 
 def _prefix(hashes: object, prompt_tokens: int, hash_tokens: int) -> list[list[str | int]]:

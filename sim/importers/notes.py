@@ -44,6 +44,13 @@ NOTES: Mapping[str, str] = {
     "blocks": "num_gpu_blocks: {blocks} blocks hold {tokens} tokens; one is the null block",
     "blocks_of_16": "num_gpu_blocks: {blocks} blocks hold {tokens} tokens, if a block holds 16, which the log does not "
     "tell; one is the null block",
+    "command": "the command on line {line} is read as well; what the server printed counts before it",
+    "v0": "this is of vLLM's V0 engine, whose scheduler was another than the one simulated",
+    "kv_needed": "vLLM did not start: a request of {length} tokens needs {needed} GiB of KV cache, it had {available}",
+    "kv_estimate": "by vLLM's estimate a max_model_len of {n} would have fitted",
+    "kv_none": "vLLM did not start: no memory was left for KV blocks",
+    "kv_short": "vLLM did not start: a request of {length} tokens is longer than its KV cache, which holds {n}",
+    "derived_length": "vLLM refused max_model_len {length}: that of the model is {n}",
     "by_scrape": "the samples have no times: points are counted by scrape",
     "by_line": "the lines have no times: points are counted by line",
     "concurrency": "the client kept at most {n} requests open, which is not simulated",

@@ -5,7 +5,7 @@ Source: `vllm/v1/metrics/loggers.py` of 0.33.0; names of older releases are take
 
 import re
 from collections.abc import Iterable, Mapping
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError
@@ -43,6 +43,7 @@ ALIASES = {
 }
 _INFO = ("cache_config_info", "lora_requests_info")
 _OF_SERVER = ("model_name", "engine", "job", "instance", "namespace", "pod", "container", "endpoint", "service", "node")
+_OF_V0 = ("num_requests_swapped", "cpu_cache_usage_perc")
 _PLAIN = {*GAUGES, *COUNTERS, "prefix_cache_hit_rate"}
 _TEXT = r'(?:[^"\\]|\\.)*'
 _LABEL = re.compile(rf'\s*([a-zA-Z_]\w*)\s*=\s*"({_TEXT})"\s*(?:,|$)', re.ASCII)
@@ -50,6 +51,8 @@ _LABELS = rf'(?:"{_TEXT}"|[^"}}])*'  # to the first brace outside a text: an exe
 _SAMPLE = re.compile(rf"([a-zA-Z_:][\w:]*)(?:\{{({_LABELS})\}})?[ \t]+(\S+)(?:[ \t]+(\S+))?(?:[ \t]+#.*)?\s*", re.ASCII)
 _NAME = re.compile(r"^(?:# (?:HELP|TYPE) )?vllm[:_]\w+", re.MULTILINE)
 _ROWS = by_name(CONFIG)
+MOST_TIME = 1e15
+"""In ms, which is far from now."""
 
 
 class Sample(NamedTuple):
@@ -138,9 +141,11 @@ class _Metrics:
 
     def _take(self, sample: Sample, time: int) -> None:
         name = sample.name
+        if name in _OF_V0:
+            self.imported.note("v0")
         base, _, part = name.rpartition("_")
         base = ALIASES.get(base, base)
-        value = int(sample.value) if sample.value.is_integer() else sample.value
+        value = int(sample.value) if sample.value.is_integer() and abs(sample.value) < 2**53 else sample.value
         labels = tuple(sorted(sample.labels.items()))
         if name in _INFO:
             self._configure(sample.labels)
@@ -183,8 +188,9 @@ class _Metrics:
         imported = self.imported
         keys = (*self._points, *self._histograms)
         same = {name for name in _OF_SERVER if len({dict(labels).get(name) for _, labels in keys}) == 1}
-        if "model_name" in same:
-            imported.found["model"] = next((dict(labels).get("model_name", "") for _, labels in keys), "")
+        model = next((dict(labels).get("model_name", "") for _, labels in keys), "")
+        if model and "model_name" in same:
+            imported.found["model"] = model
         first = min(self._times, default=0)
         for (name, labels), points in self._points.items():
             imported.series[_named(name, labels, same)] = [[time - first, value] for time, value in points]
@@ -229,7 +235,9 @@ def _time_us(text: str | None) -> int | None:
     try:
         number = float(text)
     except ValueError:
-        raise ConfigError("", f"{shown(text)} is not allowed as a time, must be a number") from None
+        number = nan
+    if not abs(number) <= MOST_TIME:
+        raise ConfigError("", f"{shown(text)} is not allowed as a time, must be a number of seconds or ms")
     in_seconds = "." in text or abs(number) < 1e11
     return round(number * (1_000_000 if in_seconds else 1_000))
 

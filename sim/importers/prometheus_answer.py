@@ -19,7 +19,10 @@ def answer_lines(text: str) -> Iterator[str]:
     """
     try:
         answer: Any = json.loads(text)
-        results = [(dict(item["metric"]), item.get("values") or [item["value"]]) for item in answer["data"]["result"]]
+        results = [
+            (dict(item["metric"]), item["values"] if "values" in item else [item["value"]])
+            for item in answer["data"]["result"]
+        ]
     except ValueError as error:
         raise ConfigError("", f"is not JSON, or is cut: {error}") from None
     except (KeyError, TypeError, AttributeError, RecursionError):

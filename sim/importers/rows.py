@@ -3,10 +3,11 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..errors import ConfigError
-from ..parameters import MAX_ARRIVAL_US, shown
+from ..parameters import MAX_ARRIVAL_US, REQUEST, by_name, shown
+from .human import MOST_DIGITS
 from .importer import Imported
 
 NS_PER_US = 1_000
@@ -17,7 +18,31 @@ CONFIG = {"max_num_batched_tokens": 8192, "max_num_seqs": 256, "max_model_len": 
 DELIMITERS = (",", ";", "\t", "|")
 """Where the comma is the decimal point, spreadsheets write semicolons between cells."""
 
+_WHOLE = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?:\.(?P<point>[0-9]*)|,(?P<comma>[0-9]{1,2}|[0-9]{4,}))?"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,3}))?",
+    re.ASCII,
+)
+"""Three digits behind a comma could be thousands, and are not read."""
+
 _SECONDS = re.compile(r"([0-9]{1,12})(?:[.,]([0-9]{0,20}))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
+
+
+_REQUEST = by_name(REQUEST)
+
+
+class Written(float):
+    """A number of JSON that is not whole, and its `text`, which is exact."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Of a text such as `0.25`."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
 
 class Row(NamedTuple):
@@ -101,7 +126,8 @@ def read_csv(
         if header.count(name) != 1:
             problem = f"{shown(line.strip())} is no header, must name {', '.join(columns)} once each"
             raise ConfigError(str(number), problem)
-    imported.unknown = [name for name in header if name not in columns and name not in others]
+    # A column without a name numbers the rows.
+    imported.unknown = [name for name in header if name and name not in columns and name not in others]
     read_rows(imported, numbered, rows, lambda text: parse(_by_column(text, header, delimiter)), columns[0])
 
 
@@ -132,6 +158,54 @@ def cells(line: str, delimiter: str = ",") -> list[str] | None:
     except csv.Error:
         return None
     return [cell.strip() for cell in rows[0]] if rows else []
+
+
+def whole(text: str) -> int | None:
+    """The integer that a text is, exactly, or `None`: `5`, and `5.0` or `5e3`, as tables with gaps have integers."""
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        return None
+    fraction = match["point"] or match["comma"] or ""
+    digits, power = match["digits"] + fraction, int(match["exponent"] or 0) - len(fraction)
+    if power < 0:
+        if digits[power:].strip("0"):
+            return None
+        digits = digits[:power] or "0"
+    return int(match["sign"] + (digits + "0" * power)[:MOST_DIGITS])
+
+
+def number_of_json(text: str) -> int | Written:
+    """What a number of JSON that has a point or an exponent stands for: an integer, if it is whole."""
+    number = whole(text)
+    return Written(text) if number is None else number
+
+
+def count_field(row: Mapping[str, str], column: str, key: str) -> int:
+    """The integer in a column of a row.
+
+    Args:
+        row: texts by column.
+        column: the name of the column, for the message.
+        key: the row of `parameters.REQUEST` that says what is allowed.
+
+    Raises:
+        ConfigError: no integer, or out of range.
+    """
+    text = row[column].strip()
+    number = whole(text)
+    return count_value(text if number is None else number, column, key)
+
+
+def count_value(value: object, field: str, key: str) -> int:
+    """The integer that a value of JSON is; likewise."""
+    checked = _REQUEST[key].check(plain(value), field)
+    assert isinstance(checked, int)
+    return checked
+
+
+def plain(value: Any) -> Any:
+    """A value of JSON; a whole number that has a point or an exponent as an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def seconds_field(row: Mapping[str, str], column: str) -> int:

@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Any
 
 from ..errors import ConfigError
-from ..parameters import REQUEST, by_name, shown
-from .importer import Imported, Importer, count_field
+from ..parameters import shown
+from .importer import Imported, Importer
 from .json_items import Item, items
 from .mooncake import detect as is_mooncake
-from .rows import CONFIG, cells, delimiter_of, header_of
+from .rows import CONFIG, cells, count_field, count_value, delimiter_of, header_of
 
 PROMPT = (
     *("prompt_tokens", "prompt_len", "prompt_length", "num_prompt_tokens", "input_tokens", "input_len", "input_length"),
@@ -26,9 +26,8 @@ OUTPUT = (
 )
 TURNS = ("conversations", "conversation", "messages")
 
-_HEAD = re.compile(r"\[?\s*(?:\{|\[\s*\d+\s*,\s*\d+\s*\])")
+_HEAD = re.compile(r"\[?\s*(?:\{|\[\s*\d[\d.eE+-]*\s*,\s*\d[\d.eE+-]*\s*\])")
 _KEY_IN_HEAD = re.compile(rf'"(?:{"|".join((*TURNS, *PROMPT))})"\s*:')
-_ROWS = by_name(REQUEST)
 
 
 def detect(head: str) -> bool:
@@ -93,7 +92,7 @@ def _read_table(
 ) -> None:
     header, delimiter = header_of(first), delimiter_of(first)
     prompt, output = columns
-    imported.unknown = [name for name in header if name not in {prompt, output}]
+    imported.unknown = [name for name in header if name and name not in {prompt, output}]
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
@@ -127,7 +126,8 @@ def _lengths(item: Item) -> tuple[int, int, bool]:
         raise ConfigError("", f"{shown(value)} is not allowed, must be an object with {TURNS[0]} or with lengths")
     prompt, output = _column(value, PROMPT), _column(value, OUTPUT)
     if prompt and output:
-        return _count(value, prompt, "prompt_tokens"), _count(value, output, "output_tokens"), False
+        prompt_tokens = count_value(value[prompt], prompt, "prompt_tokens")
+        return prompt_tokens, count_value(value[output], output, "output_tokens"), False
     name = _column(value, TURNS)
     if name is None:
         raise ConfigError("", f"{shown(value)} has neither {TURNS[0]} nor {PROMPT[0]} and {OUTPUT[0]}")
@@ -159,12 +159,6 @@ def _text_of(turn: Mapping[str, Any], path: str) -> str:
     if not isinstance(value, str):
         raise ConfigError(path, f"{shown(turn)} is not allowed, must have a text under value or content")
     return value.strip()
-
-
-def _count(value: Mapping[str, Any], name: str, key: str) -> int:
-    checked = _ROWS[key].check(value[name], name)
-    assert isinstance(checked, int)
-    return checked
 
 
 SHAREGPT = Importer("sharegpt", "ShareGPT conversations, or lengths of prompts and outputs (JSON, CSV)", detect, read)

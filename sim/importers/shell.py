@@ -3,16 +3,15 @@
 import re
 from typing import NamedTuple
 
-_LOOKALIKE = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
-"""What web pages and word processors make of quotes and spaces."""
-
-_DASHES = re.compile(r"(?:(?<=\s)|^)[–—](?=[a-zA-Z])", re.MULTILINE)
-"""What they make of two dashes."""
+from .pasted import plain_text
 
 _TOKEN = re.compile(
     r"""(?P<comment>(?:(?<=[\s;|&])|\A)\#[^\n]*)
     |(?P<joined>\\\n)                                # the line goes on
-    |(?P<space>[ \t\r]+|\\[ \t]+\n|(?<=[ \t])[`^][ \t]*\n)  # likewise, as people write it, and in other shells
+    |(?P<space>[ \t\r]+|\\[ \t]+\n|(?<=[ \t])[`^][ \t]*\n|`\#[^`\n]*`)  # likewise, otherwise written, or a comment
+    |(?:(?<=[\s;|&])|\A)(?P<list>[A-Za-z_]\w*)(?P<more>\+?)=\((?P<items>[^()]*)\)
+    |"?\$\{(?P<all>\w+)\[[@*]\]\}"?
+    |(?P<substituted>\$\([^()\n]*\)|`[^`\n]*`)        # what another command prints: not known
     |(?P<redirect>&?[0-9]*[<>]{1,2}(?:&[0-9-]+)?)
     |(?P<end>\n|&&|\|\|?|;|&)
     |\$?'(?P<single>[^']*)(?P<single_end>'|\Z)
@@ -24,7 +23,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _IN_DOUBLE = re.compile(r"\\\n|\\([$`\"\\])|\$\{(\w+)(?::?[-=]([^}]*))?\}|\$([A-Za-z_]\w*)", re.ASCII)
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL | re.ASCII)
+
+
+LONGEST_VALUE = 100_000
+"""So many characters of a variable are kept: one that doubles itself line by line stays small."""
 
 
 class Word(NamedTuple):
@@ -49,17 +52,8 @@ def commands(text: str, first_line: int = 1) -> list[Command]:
         first_line: the number of its first line.
     """
     reader = _Reader(first_line)
-    for match in _TOKEN.finditer(_DASHES.sub("--", text.replace("\r\n", "\n").translate(_LOOKALIKE))):
-        reader.take(match)
-        reader.line += match[0].count("\n")
-    reader.end_command()
+    reader.read(plain_text(text))
     return reader.found
-
-
-def assignment(word: str) -> tuple[str, str] | None:
-    """The name and the value, if a word is an assignment to a variable."""
-    match = _ASSIGNMENT.fullmatch(word)
-    return (match[1], match[2]) if match else None
 
 
 class _Reader:
@@ -69,15 +63,31 @@ class _Reader:
         self.line = line
         self.found: list[Command] = []
         self._known: dict[str, str] = {}
+        self._lists: dict[str, list[Word]] = {}
         self._words: list[Word] = []
         self._word: str | None = None
         self._begin = line
         self._closed = True
         self._to_file = False
 
+    def read(self, text: str) -> None:
+        """Take a whole script."""
+        for match in _TOKEN.finditer(text):
+            self.take(match)
+            self.line += match[0].count("\n")
+        self.end_command()
+
     def take(self, match: re.Match[str]) -> None:
         """Go on with one token."""
         match match.lastgroup:
+            case "items":
+                inner = _Reader(self.line)
+                inner._known = self._known
+                inner.read(match["items"])
+                before = self._lists.get(match["list"], []) if match["more"] else []
+                self._lists[match["list"]] = before + [word for command in inner.found for word in command.words]
+            case "all" if match["all"] in self._lists:
+                self._words += self._lists[match["all"]]
             case "comment" | "joined":
                 return
             case "space":
@@ -96,9 +106,11 @@ class _Reader:
         self._to_file = False
         words, self._words = self._words, []
         rest = words[1:] if words and words[0].text in {"export", "set", "local"} else words
-        pairs = [assignment(word.text) for word in rest]
+        pairs = [_ASSIGNMENT.fullmatch(word.text) for word in rest]
         if rest and all(pairs):
-            self._known |= dict(pair for pair in pairs if pair)
+            for pair in filter(None, pairs):
+                value = (self._known.get(pair[1], "") if pair[2] else "") + pair[3]
+                self._known[pair[1]] = value[:LONGEST_VALUE]
         elif words:
             self.found.append(Command(words, self._closed))
         self._closed = True
@@ -128,7 +140,7 @@ class _Reader:
         elif match["double"] is not None:
             self._word += _IN_DOUBLE.sub(self._in_double, match["double"])
         else:
-            self._word += match["single"] or match["escaped"] or match["plain"] or ""
+            self._word += match["single"] if match["single"] is not None else match["escaped"] or match[0]
 
     def _in_double(self, match: re.Match[str]) -> str:
         name = match[2] or match[4]

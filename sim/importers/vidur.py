@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from .importer import Imported, Importer, count_field
-from .rows import CONFIG, Row, header_of, read_csv, seconds_field
+from .importer import Imported, Importer
+from .rows import CONFIG, Row, count_field, header_of, read_csv, seconds_field
 
 ARRIVED = "arrived_at"
 PREFILL, DECODE = COLUMNS = ("num_prefill_tokens", "num_decode_tokens")

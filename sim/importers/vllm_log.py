@@ -8,8 +8,10 @@ from ..parameters import shown
 from .arguments import Setting
 from .importer import Imported, Importer
 from .kv_size import KvSize
-from .log_line import ITERATION, STATS, LogLine, message_of, numbers_of
-from .server import configure, tell_refusal
+from .log_command import LogCommand
+from .log_line import ITERATION, STATS, LogLine, arguments_of, message_of, numbers_of
+from .log_settings import MARKS, LogSettings
+from .server import configure, tell_defaults, tell_refusal
 
 YEAR_US = 366 * 86_400 * 1_000_000
 
@@ -18,27 +20,23 @@ _ARGUMENTS = re.compile(r"(?:non-default args: |\bargs: Namespace\(|engine args:
 _ENGINE_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine .*?with config: ")
 _QUOTED = re.compile(r"'([a-z_]\w*)': (?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
 _ASSIGNED = re.compile(r"\b([a-z_]\w*)=(?:'((?:[^'\\]|\\.)*)'|([-\w.]+))")
-_CONFIG_NAMES = {"max_seq_len": "max_model_len", "num_spec_tokens": "spec_tokens", "method": "spec_method"}
+_NAMES = {"max_seq_len": "max_model_len", "model_tag": "model"}
+_NAMES |= dict.fromkeys(("num_spec_tokens", "num_speculative_tokens"), "spec_tokens")
+_SPECULATIVE = ("method", "model", "num_speculative_tokens", "num_spec_tokens")
 _NOT_GIVEN = ("None", "PydanticUndefined")
-_CHUNKED = re.compile(r"Chunked prefill is enabled with max_num_batched_tokens=(\d+)")
-_ASYNC = re.compile(r"Asynchronous scheduling is (enabled|disabled)")
-_MODEL_LEN = re.compile(r"Using max model len (\d+)")
+_V0 = re.compile(r"# CPU blocks: \d|Swapped: \d+ reqs|\bV0 LLM engine|can be stored in KV cache \(")
 _MARKS = (
-    STATS,
-    ITERATION,
-    "KV cache size: ",
-    "Maximum concurrency for",
-    "vLLM API server version",
-    "LLM engine (v",
-    "# GPU blocks: ",
+    *(STATS, ITERATION, "KV cache size: ", "Maximum concurrency for", "vLLM API server version", "LLM engine (v"),
+    *("# GPU blocks: ", "# CPU blocks: ", "non-default args: ", " args: Namespace("),
+    *MARKS,
 )
-_TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "num_spec_tokens", "method", "model")
+_TOLD = ("enable_prefix_caching", "enable_chunked_prefill", "max_seq_len", "model")
 """What is taken of the engine's line; the rest of it is about other things."""
 
 
 def detect(head: str) -> bool:
     """Whether this is the log of a server."""
-    return any(mark in head for mark in (*_MARKS, "non-default args: ", " args: Namespace("))
+    return any(mark in head for mark in _MARKS)
 
 
 def read(lines: Iterable[str], rows: int | None = None) -> Imported:
@@ -58,7 +56,7 @@ def read(lines: Iterable[str], rows: int | None = None) -> Imported:
         reader.take(number, message_of(line))
     reader.finish()
     imported = reader.imported
-    if not (imported.rows or imported.config or imported.found):
+    if not (imported.rows or imported.config or imported.found or imported.notes):
         raise ConfigError(
             "", f"has no line of a vLLM server, must have such as {shown('Engine 000: ' + STATS + ' ...')}"
         )
@@ -71,13 +69,17 @@ class _Log:
     def __init__(self) -> None:
         self.imported = Imported("vllm-log", {})
         self._settings: dict[str, Setting] = {}
+        self._told = LogSettings()
         self._kv = KvSize()
+        self._command = LogCommand()
         self._points: list[tuple[int, LogLine]] = []
         self._last_us: dict[str, int] = {}
         self._later_us: dict[str, int] = {}
 
     def take(self, number: int, text: str) -> None:
         """Take what a line tells, if anything."""
+        if _V0.search(text):
+            self.imported.note("v0")
         numbers = numbers_of(text)
         if numbers is not None:
             self._numbers(number, numbers)
@@ -89,27 +91,24 @@ class _Log:
         if match:
             self._settle(number, _ASSIGNED, text[match.end() :], only=_TOLD)
         elif match := _ARGUMENTS.search(text):
-            if match[0].endswith("("):
-                self._settle(number, _ASSIGNED, text[match.end() :])
-            self._settle(number, _QUOTED, text[match.end() :])
-        for pattern, dest in ((_CHUNKED, "max_num_batched_tokens"), (_MODEL_LEN, "max_model_len")):
-            if found := pattern.search(text):
-                self._settings[dest] = Setting(found[1], dest, number)
-        if found := _ASYNC.search(text):
-            self._settings["async_scheduling"] = Setting(found[1] == "enabled", "async_scheduling", number)
+            pattern = _ASSIGNED if match[0].endswith("(") else _QUOTED
+            self._settle(number, pattern, text[match.end() :].removeprefix("{"))
+        self._told.take(number, text)
         self._kv.take(text)
+        self._command.take(number, text)
 
     def _settle(self, number: int, pattern: re.Pattern[str], text: str, only: tuple[str, ...] = ()) -> None:
         """Take arguments; one that is told twice counts as told first, which is what somebody asked for."""
-        for match in pattern.finditer(text):
-            name = match[1]
-            if (only and name not in only) or match[3] in _NOT_GIVEN:
+        arguments, speculative = arguments_of(text)
+        found = [(match, "") for match in pattern.finditer(arguments) if not only or match[1] in only]
+        for inner in (_QUOTED, _ASSIGNED):
+            found += [(match, "spec_") for match in inner.finditer(speculative) if match[1] in _SPECULATIVE]
+        for match, before in found:
+            if match[3] in _NOT_GIVEN:
                 continue
-            dest = {"model_tag": "model", "num_speculative_tokens": "spec_tokens"}.get(
-                name, _CONFIG_NAMES.get(name, name)
-            )
+            dest = before + _NAMES.get(match[1], match[1])
             value = {"True": True, "False": False}.get(match[3] or "", match[3] if match[2] is None else match[2])
-            self._settings.setdefault(dest, Setting(value, dest, number))
+            self._settings.setdefault(dest.replace("spec_spec_", "spec_"), Setting(value, dest, number))
 
     def _numbers(self, number: int, line: LogLine) -> None:
         imported = self.imported
@@ -133,6 +132,7 @@ class _Log:
         timed = [time for time, line in self._points if line.time_us is not None]
         engines = {line.engine: None for _, line in self._points}
         first = min(timed, default=0)
+        self._points.sort(key=lambda point: point[0])
         for time, line in self._points:
             if timed and line.time_us is None:
                 continue
@@ -143,12 +143,23 @@ class _Log:
             imported.unit = "clock"
         elif self._points:
             imported.note("by_line")
-        if "model" in self._settings:
-            imported.found["model"] = self._settings["model"].value
-        self._kv.settle(imported, self._settings)
-        configure(imported, self._settings)
-        self._kv.blocks(imported)
+        self._settle_all()
         tell_refusal(imported)
+
+    def _settle_all(self) -> None:
+        """The configuration: of the command, over it what the server lists, over that what it resolved."""
+        imported = self.imported
+        given = self._command.settings(imported)
+        told = self._told.refused | self._settings | self._told.resolved
+        self._kv.settle(imported, told)
+        settings = given | told
+        if "model" in settings:
+            imported.found["model"] = settings["model"].value
+        self._told.tell(imported, settings)
+        configure(imported, settings)
+        self._kv.blocks(imported)
+        if given:
+            tell_defaults(imported)
 
 
 VLLM_LOG = Importer("vllm-log", "log of a vLLM server: configuration, KV cache, statistics (text)", detect, read)

@@ -29,6 +29,10 @@ _FLOAT = re.compile(
 )
 
 
+_TEMPLATE = re.compile(r"\{\{.*\}\}")
+"""What a chart of Helm computes: alone on a line nothing, in a value a word like any other."""
+
+
 class _Line(NamedTuple):
     indent: int
     text: str
@@ -52,7 +56,7 @@ class _Reader:
         for number, raw in enumerate(self._raw, 1):
             line = raw.rstrip("\r")
             stripped = line.strip()
-            if not stripped or stripped.startswith(("#", "%")):
+            if not stripped or stripped.startswith(("#", "%")) or _TEMPLATE.fullmatch(stripped):
                 continue
             if stripped in {"---", "..."} and not self._lines:
                 continue
@@ -139,7 +143,8 @@ class _Reader:
             parts.append(_bare(more.text))
             self._next += 1
         whole = " ".join(parts)
-        return _flow(whole, line.number) if whole[:1] in {"[", "{"} else _plain(whole, line.number)
+        is_flow = whole[:1] in {"[", "{"} and not whole.startswith("{{")
+        return _flow(whole, line.number) if is_flow else _plain(whole, line.number)
 
     def _text(self, line: _Line, indent: int, *, folded: bool) -> str:
         """A block of text, to the first line that is not indented more."""

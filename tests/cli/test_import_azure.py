@@ -104,7 +104,7 @@ def test_columns_go_by_name():
 BAD_ROWS = {
     "2023-11-16 12:00:00,0,5": "ContextTokens: 0 is not allowed, must be an integer from 1 to 10000000",
     "2023-11-16 12:00:00,5,-5": "GeneratedTokens: -5 is not allowed, must be an integer from 1 to 10000000",
-    "2023-11-16 12:00:00,5,5.0": 'GeneratedTokens: "5.0" is not allowed, must be an integer from 1 to 10000000',
+    "2023-11-16 12:00:00,5,5.5": 'GeneratedTokens: "5.5" is not allowed, must be an integer from 1 to 10000000',
     "2023-11-16 12:00:00,,5": 'ContextTokens: "" is not allowed, must be an integer from 1 to 10000000',
     "2023-11-16 12:00:00,5": '2 columns in "2023-11-16 12:00:00,5", must be 3',
     "2023-11-16 12:00:00,5,5,5": '4 columns in "2023-11-16 12:00:00,5,5,5", must be 3',

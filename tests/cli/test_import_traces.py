@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sim.importers import FORMATS, burstgpt, detect, mooncake, vidur
+from sim.importers import FORMATS, burstgpt, detect, mooncake, read_file, vidur
 
 FILES = {
     "mooncake": "mooncake.first60.jsonl",
@@ -159,3 +159,61 @@ def test_vidur_without_arrivals_is_all_at_once(cli, root):
     assert scenario["imported"]["format"] == "vidur"
     assert {request["arrival_us"] for request in scenario["requests"]} == {0}
     assert [request["prompt_tokens"] for request in scenario["requests"][:2]] == [3772, 2015]
+
+
+WHOLE = {
+    "azure": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,{0},{1}\n",
+    "burstgpt": ",Timestamp,Request tokens,Response tokens\n0,5,{0},{1}\n",
+    "vidur": "num_prefill_tokens,num_decode_tokens\n{0},{1}\n",
+    "mooncake": '{{"timestamp": 3, "input_length": {0}, "output_length": {1}}}\n',
+    "sharegpt": "[[{0}, {1}], [1, 1]]\n",
+    "bench-json": '{{"input_lens": [{0}], "output_lens": [{1}], "num_prompts": 1, "ttfts": []}}\n',
+}
+
+
+@pytest.mark.parametrize(("prompt", "output"), [("3000.0", "70.00"), ("3e3", "7E+1"), ("30000e-1", "700.0e-1")])
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers_in_any_notation(name, prompt, output):
+    found = read_file("auto", WHOLE[name].format(prompt, output).splitlines(keepends=True))
+    assert (found.format, found.left_out, found.unknown) == (name, [], [])
+    assert (found.requests[0]["prompt_tokens"], found.requests[0]["output_tokens"]) == (3000, 70)
+    assert type(found.requests[0]["prompt_tokens"]) is int
+
+
+@pytest.mark.parametrize("text", ["5.5", "5.5e0", "55e-1", "1e99", "NaN"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_numbers_that_are_none_or_not_whole_are_left_out(name, text):
+    lines = WHOLE[name].format(3, 7)
+    bad = WHOLE[name].format(text, 7)
+    if name == "bench-json":
+        bad = bad.replace("], ", ", 3], ")
+    lines = bad if name in {"sharegpt", "bench-json"} else lines + bad.splitlines(keepends=True)[-1]
+    found = read_file(name, lines.splitlines(keepends=True))
+    assert (len(found.requests), found.left_out_total) == (1, 1)
+    assert "an integer from 1 to 10000000" in found.left_out[0].why.replace("integers", "an integer")
+
+
+@pytest.mark.parametrize("cell", ["", "1,000", "5.00000000000000000001", "nan", "<NA>", "five", "0x5"])
+def test_a_cell_that_is_no_whole_number_leaves_its_row_out(cell):
+    found = vidur.read(["num_prefill_tokens;num_decode_tokens", "5,0;7", f"{cell};7"])
+    assert requests_of(found) == [REQUEST]
+    assert [(item.line, item.why) for item in found.left_out] == [
+        (3, f'num_prefill_tokens: "{cell}" is not allowed, must be an integer from 1 to 10000000')
+    ]
+
+
+def test_mooncake_numbers_with_a_point_are_exact():
+    in_ms = mooncake.read([row(timestamp=3e4, hash_ids=[1.0, 2.0, 9e2]), row(timestamp=31000.0)])
+    assert (in_ms.unit, in_ms.requests[1]["arrival_us"]) == ("ms", 1_000_000)
+    assert in_ms.requests[0]["prefix"] == [["1", 512], ["2", 512], ["900", 76]]
+    line = '{"timestamp": 1700000000.%s, "input_length": 1, "output_length": 1, "hash_ids": [18446744073709551615.0]}'
+    in_seconds = mooncake.read([line % "000000100", line % "000001099"])
+    assert (in_seconds.unit, in_seconds.requests[1]["arrival_us"]) == ("s", 0)
+    none = mooncake.read([line % "5", line.replace("1700000000.%s", "-0.5")])
+    assert none.left_out[0].why == "timestamp: -0.5 is not allowed, must be seconds such as 4.314579"
+    assert in_seconds.requests[0]["prefix"] == [["18446744073709551615", 1]]
+
+
+def test_burstgpt_a_failed_request_in_any_notation():
+    found = burstgpt.read(["Timestamp,Request tokens,Response tokens", "5,5,7", "5,5,0.0"])
+    assert [item.why for item in found.left_out] == ["Response tokens: 0, the request failed"]
