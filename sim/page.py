@@ -160,6 +160,11 @@ def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
     return values_of(scenario)
 
 
+def _sandbox_warnings(question: Mapping[str, Any]) -> list[str]:
+    """What vLLM, or we, would warn about before a scenario runs."""
+    return parse_scenario(question.get("scenario")).warnings()
+
+
 def _sandbox_blocks(question: Mapping[str, Any]) -> str:
     return late_blocks(SANDBOX.check(question["values"]), WORDS[question["language"]])
 
@@ -218,6 +223,7 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "edit-sample": _edit_sample,
     "sandbox-values": _sandbox_values,
     "sandbox-blocks": _sandbox_blocks,
+    "sandbox-warnings": _sandbox_warnings,
     "try": _try,
     "sandbox-export": _sandbox_export,
     "generate": _generate,

@@ -9,6 +9,7 @@ from ..engine import simulate
 from ..errors import ConfigError
 from ..parameter import shown
 from ..scenario import Scenario
+from ..trace import Trace
 from .html import element, escape
 from .reason_words import why_nothing
 from .words import Words
@@ -35,9 +36,15 @@ def draw_edit(original: str, source: str, scenario: Scenario, words: Words) -> d
         return {"state": "fault", "html": _fault(broken.fault, words), "line": broken.fault.line, "diff": change}
     found = first_difference(simulate(scenario, driver="plain"), trace)
     if found is None:
-        text = words.html("edit.same", n=len(trace.steps))
+        text = _same(trace, words)
         return {"state": "same", "html": element("p", None, text), "line": None, "diff": change}
     return {"state": "differs", "html": _difference(found, words), "line": None, "diff": change}
+
+
+def _same(trace: Trace, words: Words) -> str:
+    if trace.error is not None:
+        return words.html("edit.refused", message=trace.error.message.removeprefix("Value error, "))
+    return words.html("edit.same", n=len(trace.steps))
 
 
 def draw_recordings(source: str, recordings: Sequence[Mapping[str, Any]], words: Words) -> list[str]:

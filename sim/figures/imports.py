@@ -5,6 +5,7 @@ from typing import Any
 
 from ..importers import FORMATS, read_file
 from ..importers.importer import Imported
+from ..importers.own import SCENARIO, TRACE
 from ..importers.select import UNITS, rescale, sample
 from ..importers.text import lines_of
 from ..parameter import shown
@@ -21,7 +22,8 @@ def import_file(question: Mapping[str, Any], words: Words) -> dict[str, Any]:
         words: in which language.
 
     Returns:
-        `scenario`: the document, with its account; `html`: the account; `requests`: how many.
+        `scenario`: the document, with its account; `html`: the account; `requests`: how many; `tells`: `all`, or only a
+        `configuration`, or only `requests`, beside which the configuration is assumed.
 
     Raises:
         ConfigError: nothing can be made of it.
@@ -37,8 +39,15 @@ def import_file(question: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "scenario": scenario,
         "html": draw_account(imported, warnings, words),
         "requests": len(imported.requests),
+        "tells": _tells(imported),
         "unit": imported.unit,
     }
+
+
+def _tells(imported: Imported) -> str:
+    if imported.format in (SCENARIO.name, TRACE.name):
+        return "all"
+    return "requests" if imported.requests else "configuration"
 
 
 def draw_account(imported: Imported, warnings: Sequence[str], words: Words) -> str:
@@ -49,7 +58,8 @@ def draw_account(imported: Imported, warnings: Sequence[str], words: Words) -> s
     if imported.unit in UNITS:
         rows.append((words("import.unit"), escape(imported.unit)))
     if imported.config:
-        rows.append((words("import.config"), _pairs(imported.config)))
+        head = "import.config.assumed" if _tells(imported) == "requests" else "import.config"
+        rows.append((words(head), _pairs(imported.config)))
     told = {key: value for key, value in imported.found.items() if not isinstance(value, dict | list)}
     if told:
         rows.append((words("import.found"), _pairs(told)))

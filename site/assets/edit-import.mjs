@@ -1,6 +1,7 @@
 // <import-panel>: a file of another tool becomes a scenario. Python reads it, in a worker; nothing leaves the browser.
 // Configurations of different sources and requests are put together; measured series are drawn beside the run.
-// Each time the scenario changes, the event `scenario` carries `{scenario, series}`.
+// Each time the scenario changes, the event `scenario` carries `{scenario, series, tells}`; the last says of what came last
+// whether it is `all`, a `configuration` or `requests`.
 
 import { fill, say } from "./edit-fill.mjs";
 import { Runner, Stopped } from "./edit-runner.mjs";
@@ -8,7 +9,6 @@ import { Runner, Stopped } from "./edit-runner.mjs";
 const MOST_BYTES = 64 << 20;
 const MANY = 2000; // requests: more are not drawn without asking
 const SECONDS = 60;
-const WHOLE = new Set(["scenario", "trace"]); // formats that tell all: nothing that came before is kept
 
 export class ImportPanel extends HTMLElement {
   #runner = new Runner();
@@ -52,12 +52,13 @@ export class ImportPanel extends HTMLElement {
     return { name: this.#file?.name ?? "import", config, requests: this.#requests };
   }
 
-  #join({ config, requests, imported: { format, series } }) {
-    if (WHOLE.has(format)) {
+  /** Of what tells all, nothing that came before is kept. */
+  #join({ config, requests, imported: { format, series } }, tells) {
+    if (tells === "all") {
       this.#configs.clear();
       this.#requests = [];
     }
-    if (requests.length) {
+    if (tells !== "configuration") {
       this.#requests = requests;
       this.#sizes = config;
     } else {
@@ -116,21 +117,24 @@ export class ImportPanel extends HTMLElement {
     this.#say(error instanceof Stopped ? "stopped" : "failed", { reason: error.message });
   }
 
-  async #show({ scenario, html, requests }, take, run) {
+  async #show({ scenario, html, requests, tells }, take, run) {
     this.querySelector("[data-account]").innerHTML = html;
     const offer = this.querySelector("[data-offer]");
-    offer.hidden = requests <= MANY || take !== undefined;
-    fill(offer.querySelector("p"), { n: requests });
     this.#say("done", { name: scenario.name });
-    if (!offer.hidden) {
-      this.dataset.state = "offer";
-      return;
+    if (take === undefined) {
+      offer.hidden = requests <= MANY;
+      fill(offer.querySelector("p"), { n: requests });
+      if (!offer.hidden) {
+        this.dataset.state = "offer";
+        return;
+      }
     }
-    this.#join(scenario);
+    this.#join(scenario, tells);
     const details = this.querySelector("[data-scenario]");
     details.hidden = false;
     details.querySelector("pre").textContent = JSON.stringify(this.scenario, null, 1);
-    this.dispatchEvent(new CustomEvent("scenario", { detail: { scenario: this.scenario, series: this.#series }, bubbles: true }));
+    const detail = { scenario: this.scenario, series: this.#series, tells };
+    this.dispatchEvent(new CustomEvent("scenario", { detail, bubbles: true }));
     await this.#beside(run);
   }
 

@@ -3,7 +3,7 @@
 
 import { openEditor } from "./edit-code.mjs";
 import { fill, say } from "./edit-fill.mjs";
-import { MARK, unpack } from "./sandbox-pack.mjs";
+import { MARK, pack, unpack } from "./sandbox-pack.mjs";
 import { Failed, Runner, Stopped } from "./edit-runner.mjs";
 
 const SOURCE = new URL("scheduler.py", import.meta.url);
@@ -31,6 +31,7 @@ export class SchedulerEditor extends HTMLElement {
     this.form.elements.reset.addEventListener("click", () => this.#editor.set(this.#original));
     this.form.elements.goto.addEventListener("click", () => this.#editor.goTo(this.#faultLine));
     this.form.elements.scenario.addEventListener("input", () => this.#changed());
+    document.querySelector("a[data-to-sandbox]")?.addEventListener("click", (event) => this.#leave(event));
     this.#open().catch((error) => this.#say("failed", { reason: error.message }));
   }
 
@@ -48,6 +49,7 @@ export class SchedulerEditor extends HTMLElement {
 
   /** Runs the edit on the scenario, then on the recorded traces. */
   async run() {
+    this.#clear();
     const scenario = this.#readScenario();
     if (scenario === undefined || !this.form.reportValidity()) return;
     const run = ++this.#run;
@@ -65,7 +67,7 @@ export class SchedulerEditor extends HTMLElement {
       if (error !== undefined) return this.#say("refused", { reason: error });
       this.#show(result);
       if (result.state !== "fault") await this.#compare(run, { source, language }, seconds);
-      if (run === this.#run) this.#say("done");
+      if (run === this.#run) this.#say(result.state === "fault" ? "fault" : "done");
     } catch (error) {
       if (run === this.#run) this.#stopped(error, seconds);
     } finally {
@@ -93,9 +95,19 @@ export class SchedulerEditor extends HTMLElement {
     if (text) this.form.elements.scenario.value = JSON.stringify(JSON.parse(text), null, 1);
   }
 
-  /** What is shown belongs to an older text. */
+  /** The sandbox is given the scenario as it stands here; one that is no JSON stays behind. */
+  async #leave(event) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || this.#readScenario() === undefined) return;
+    event.preventDefault();
+    const { currentTarget: link } = event;
+    link.hash = MARK + (await pack(this.form.elements.scenario.value));
+    location.assign(link.href);
+  }
+
+  /** What is shown belongs to an older text, and is dimmed. */
   #changed() {
     this.form.elements.goto.hidden = true;
+    this.toggleAttribute("data-old", true);
     if (this.dataset.state !== "busy") this.dataset.state = "ready";
   }
 
@@ -121,13 +133,18 @@ export class SchedulerEditor extends HTMLElement {
     say(this.querySelectorAll("form [data-say]"), id, values);
   }
 
+  #clear() {
+    this.removeAttribute("data-old");
+    this.form.elements.goto.hidden = true;
+    for (const section of this.querySelectorAll("[data-result], [data-sample], [data-diff]")) section.hidden = true;
+  }
+
   #show({ html, line, diff, state }) {
     for (const [name, content] of [["result", html], ["diff", diff]]) {
       const section = this.querySelector(`[data-${name}]`);
       section.hidden = false;
       section.querySelector("div").innerHTML = content;
     }
-    this.querySelector("[data-sample]").hidden = true;
     this.dataset.state = state;
     this.#faultLine = line ?? 1;
     this.form.elements.goto.hidden = !line;

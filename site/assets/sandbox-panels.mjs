@@ -17,7 +17,7 @@ export function connectPanels(figure) {
     }
   };
   const files = document.querySelector("import-panel");
-  files?.addEventListener("scenario", ({ detail }) => take(withRequests(detail.scenario, figure)));
+  files?.addEventListener("scenario", ({ detail }) => take(joined(detail, figure)));
   if (files) takeDrops(files.form.elements.file);
   sweep(figure, document.querySelector("sweep-panel"), take);
   for (const link of document.querySelectorAll("a[data-with-scenario]")) {
@@ -38,9 +38,17 @@ export function connectPanels(figure) {
   });
 }
 
-/** A configuration alone is tried on the requests that are in the form. */
-function withRequests(scenario, figure) {
-  return scenario.requests.length ? scenario : { ...scenario, requests: scenarioOf(figure)?.requests ?? [] };
+/**
+ * A configuration alone is tried on the requests that are in the form; requests alone under its configuration, where that has
+ * room for all of them.
+ */
+async function joined({ scenario, tells }, figure) {
+  const present = scenarioOf(figure);
+  if (!present || tells === "all") return scenario;
+  if (tells === "configuration") return { ...scenario, requests: present.requests };
+  const { call } = await startEngine();
+  const other = { ...scenario, config: present.config };
+  return (await call({ do: "sandbox-warnings", scenario: other })).length ? scenario : other;
 }
 
 /** A file that is dropped anywhere on the page is one for `field`; by itself a browser would leave the page for it. */
@@ -75,8 +83,9 @@ function sweep(figure, panel, take) {
   });
   panel.addEventListener("focusin", give);
   give();
-  panel.addEventListener("pick", ({ detail: { scenario, point } }) => {
+  panel.addEventListener("pick", async ({ detail: { scenario, point } }) => {
     figure.scrollIntoView();
-    take(panel.call({ do: "sweep-scenario", scenario, point }));
+    await take(panel.call({ do: "sweep-scenario", scenario, point }));
+    panel.opened = scenarioOf(figure);
   });
 }

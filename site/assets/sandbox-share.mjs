@@ -3,6 +3,7 @@
 import { changedValues } from "./address.mjs";
 import { writeValues } from "./controls.mjs";
 import { MARK, pack, unpack } from "./sandbox-pack.mjs";
+import { takeScenario } from "./sandbox-scenario.mjs";
 import { word } from "./words.mjs";
 
 const LONG = 1500; // characters of a query that servers and messengers still take
@@ -53,6 +54,7 @@ async function takeState(figure) {
   let text;
   try {
     text = await unpack(location.hash.slice(MARK.length));
+    if (text.startsWith("{")) return await takeScenario(figure, JSON.parse(text)); // from a page that knows scenarios only
   } catch {
     const list = document.querySelector("[data-notices]");
     list.append(Object.assign(document.createElement("li"), { textContent: word("notice.broken") }));

@@ -10,6 +10,7 @@ export class SweepPanel extends HTMLElement {
   #scenario = null;
   #swept = null; // what the result belongs to: {scenario, points, results}
   #picked = null;
+  #opened = ""; // the scenario of a point that was opened, as JSON: the result is of it too
   #run = 0; // counts runs: an answer to an older one is dropped
   #drawing = 0;
 
@@ -47,6 +48,12 @@ export class SweepPanel extends HTMLElement {
     this.#age();
   }
 
+  /** The scenario as it is once a point has been opened. */
+  set opened(value) {
+    this.#opened = JSON.stringify(value);
+    this.scenario = value;
+  }
+
   /** Runs every point, each as a question of its own, and draws them. */
   async run() {
     const run = ++this.#run;
@@ -57,6 +64,7 @@ export class SweepPanel extends HTMLElement {
       const { points } = await this.call({ do: "sweep-plan", scenario, vary });
       if (run !== this.#run) return;
       this.#swept = { scenario, points, results: [] };
+      this.#opened = "";
       this.#picked = null;
       await this.#runAll(run, this.#swept);
     } catch (error) {
@@ -126,7 +134,8 @@ export class SweepPanel extends HTMLElement {
 
   /** Tells whether the result is of an older scenario. */
   #age() {
-    const isOld = this.#swept !== null && JSON.stringify(this.#swept.scenario) !== JSON.stringify(this.#scenario);
+    const text = JSON.stringify(this.#scenario);
+    const isOld = this.#swept !== null && text !== this.#opened && text !== JSON.stringify(this.#swept.scenario);
     this.querySelector("[data-old]").hidden = !isOld;
   }
 

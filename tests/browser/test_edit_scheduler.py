@@ -1,5 +1,7 @@
 """The editor of the scheduler: an edit is run on a scenario and on recorded traces, and ended when it never returns."""
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -75,6 +77,12 @@ def test_faults_name_their_line(editor, root):
     editor.get_by_label("Scenario (JSON)").fill('{"config": {"block_sise": 4}, "requests": []}')
     editor.get_by_role("button", name="Run").click()
     expect(editor.locator("[data-say=refused]")).to_contain_text("config.block_sise: unknown key")
+    expect(editor.locator("[data-result]")).to_be_hidden()
+    refused = {"config": {"max_num_batched_tokens": 2, "max_num_seqs": 4}, "requests": []}
+    editor.get_by_role("button", name="Back to the original").click()
+    editor.get_by_label("Scenario (JSON)").fill(json.dumps(refused))
+    run(editor, "same")
+    expect(editor.locator("[data-result]")).to_contain_text("vLLM does not run this scenario")
     editor.get_by_label("Scenario (JSON)").fill("{")
     editor.get_by_role("button", name="Run").click()
     expect(editor.locator("[data-say='not.json']")).to_be_visible()
@@ -82,10 +90,15 @@ def test_faults_name_their_line(editor, root):
 
 
 def test_an_edit_that_never_returns_is_ended(editor):
+    run(editor, "same")
+    expect(editor.locator("[data-say=done]")).to_be_visible(timeout=START_MS)
     replace(editor, "req_index = 0", "req_index = sum(iter(int, 1))")
     editor.get_by_label("Time limit (seconds)").fill("1")
     run(editor, "stopped")
     expect(editor.locator("[data-say=stopped]")).to_contain_text("did not return within 1 seconds")
+    # What another text did is not shown as if this one had done it.
+    for part in ("result", "sample", "diff"):
+        expect(editor.locator(f"[data-{part}]")).to_be_hidden()
     # The text is kept, and the next run has a new worker.
     editor.get_by_label("Time limit (seconds)").fill("60")
     editor.get_by_role("button", name="Run").click()

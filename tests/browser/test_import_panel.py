@@ -71,6 +71,7 @@ def test_many_requests_are_offered_and_what_is_no_text_is_refused(panel):
     expect(panel.locator("import-panel")).to_have_attribute("data-state", "current", timeout=START_MS)
     requests = scenario(panel)["requests"]
     assert [requests[0]["arrival_us"], requests[1]["arrival_us"], len(requests)] == [0, 40_000_000, 500]
+    expect(panel.locator("[data-offer] p").first).to_have_text("20000 requests are many to draw. Take:")
 
     panel.get_by_label("Unit of times").select_option("ms")
     expect(panel.locator("import-panel")).to_have_attribute("data-state", "offer")

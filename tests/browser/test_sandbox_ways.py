@@ -113,6 +113,21 @@ def test_what_two_sources_tell_of_one_server_is_put_together(sandbox: Locator):
     expect(sandbox.locator("[data-rows] tr")).to_have_count(len(REQUESTS))
 
 
+def test_imported_requests_run_under_the_configuration_that_is_there(sandbox: Locator):
+    page = sandbox.page
+    rows = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,374,44\n2023-11-16 18:15:50.99,396,109\n"
+    read = page.get_by_role("button", name="Read this text")
+    # Prompts of this length have no room in the scenario that the page starts with.
+    page.locator("#import-paste").fill(rows)
+    read.click()
+    expect(control(sandbox, "max_model_len")).to_have_value("32768", timeout=60_000)
+    control(sandbox, "max_num_batched_tokens").fill("2048")
+    page.locator("#import-paste").fill(rows.replace("374", "375"))
+    read.click()
+    expect(control(sandbox, "requests")).to_have_value(re.compile('"prompt_tokens": ?375'), timeout=60_000)
+    expect(control(sandbox, "max_num_batched_tokens")).to_have_value("2048")
+
+
 def test_a_file_dropped_anywhere_is_imported(sandbox: Locator):
     page = sandbox.page
     transfer = page.evaluate_handle(
@@ -230,6 +245,11 @@ def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
     points.first.click()
     expect(control(sandbox, "max_num_batched_tokens")).to_have_value(re.compile("^(8|16)$"))
     expect(sandbox).to_have_attribute("data-state", "current")
+    # The result is of this scenario too, until it is another one.
+    panel.locator("[name=run]").focus()
+    expect(panel.locator("[data-old]")).to_be_hidden()
+    control(sandbox, "max_num_seqs").fill("3")
+    expect(panel.locator("[data-old]")).to_be_visible()
 
 
 def test_a_sweep_lets_requests_come_faster(sandbox: Locator):
@@ -249,8 +269,12 @@ def test_a_sweep_lets_requests_come_faster(sandbox: Locator):
     assert max(arrivals) == 6
 
 
-def test_the_editor_takes_the_scenario(fresh: Locator):
+def test_the_editor_takes_the_scenario(fresh: Locator, wait_ready: WaitReady):
     control(fresh, "max_num_seqs").fill("3")
     page = fresh.page
     page.get_by_role("link", name="Edit the scheduler").first.click()
-    expect(page.locator("#edit-scenario")).to_have_value(re.compile('"max_num_seqs": 3'))
+    scenario = page.locator("#edit-scenario")
+    expect(scenario).to_have_value(re.compile('"max_num_seqs": 3'))
+    scenario.fill(scenario.input_value().replace('"max_num_seqs": 3', '"max_num_seqs": 2'))
+    page.get_by_role("contentinfo").get_by_role("link", name="Sandbox").click()
+    expect(control(current(wait_ready(page)), "max_num_seqs")).to_have_value("2")

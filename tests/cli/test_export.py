@@ -104,7 +104,8 @@ def test_a_trace_does_as_well_as_its_scenario(cli):
 
 def test_a_serve_command_reads_back_as_the_configuration(cli):
     line = exported(cli, "serve-command", TWO)
-    assert line == "vllm serve MODEL --max-num-batched-tokens 8 --max-num-seqs 1 --enable-prefix-caching\n"
+    flags = "--max-num-batched-tokens 8 --max-num-seqs 1 --max-model-len 8192 --enable-prefix-caching"
+    assert line == f"vllm serve MODEL {flags} --no-async-scheduling\n"
     config = cli("import", "serve-command", "-", stdin=line.encode()).values[0]["config"]
     assert TWO["config"].items() <= config.items()
 
