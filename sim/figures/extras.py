@@ -62,7 +62,7 @@ def _images(run: Run, words: Words) -> str:
     items = []
     for moment, request in zip(run.moments[0], run.scenario.requests, strict=True):
         spans = [
-            words("encoder.image", length=image.length, offset=image.offset, hash=image.hash)
+            words("encoder.image", hash=image.hash, first=image.offset + 1, last=image.offset + image.length)
             for image in request.images
         ]
         text = escape(words("list.long").join(spans))

@@ -10,6 +10,8 @@ from .run import Run
 from .timeline import chip
 from .words import Words
 
+LACKS_NOTHING = ("async_finishing", "beyond_prompt", "model_len")
+"""Reasons of requests that are left out and would not take a token either."""
 QUEUES = ("running", "waiting", "new", "preempted", "finished")
 
 
@@ -49,8 +51,15 @@ def why(this: Run, step: int, words: Words) -> str:
     ]
     got = [_about(moment, words_of(moment, words)) for moment in this.scheduled(step)]
     idle = this.budget - this.used(step)
-    end = words.html("six-steps.idle" if idle else "six-steps.full", idle=idle, budget=this.budget)
+    case = ("idle.wanted" if _is_wanted(this, step) else "idle") if idle else "full"
+    end = words.html(f"six-steps.{case}", idle=idle, budget=this.budget)
     return "".join((*nothing, element("span", {"class": "got"}, words("sentence.join").join((*got, end)))))
+
+
+def _is_wanted(this: Run, step: int) -> bool:
+    """Whether somebody would take more tokens than the step gives: one that is left out, or that gets a part."""
+    reasons = [moment.reason for moment in (*this.left_out(step), *this.scheduled(step))]
+    return any(reason and reason["code"] not in LACKS_NOTHING for reason in reasons)
 
 
 def _about(moment: Moment, sentence: str, kind: str | None = None) -> str:

@@ -224,6 +224,37 @@ def test_form_starts_at_the_key_step(name: str) -> None:
         assert figure.check(json.loads(preset.replace("&quot;", '"')))
 
 
+NOBODY, WANTED = "Nobody asks for the other", "whoever wants them cannot have them"
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "told"),
+    [
+        ("six-steps", 0, f"{NOBODY} 2."),
+        ("kv-blocks", 0, f"{NOBODY} 1."),
+        ("kv-blocks", 2, f"The other 8 stay empty: {WANTED}."),
+        ("preemption", 3, f"The other 9 stay empty: {WANTED}."),
+        ("priority", 2, f"The other 6 stay empty: {WANTED}."),
+        ("encoder", 0, f"The other 5 stay empty: {WANTED}."),
+        ("encoder", 1, f"The other 8 stay empty: {WANTED}."),
+        ("long-prefill", 1, f"The other 2 stay empty: {WANTED}."),
+        ("async", 3, f"{NOBODY} 7."),
+        ("six-steps", 2, "The budget of 8 is used up."),
+    ],
+)
+def test_what_is_left_over_is_wanted_or_not(name: str, step: int, told: str) -> None:
+    (why,) = by_class(draw(name, step=step), "why")
+    assert "".join(why.itertext()).endswith(told)
+
+
+def test_images_are_told_by_their_places_in_the_prompt() -> None:
+    image = run_of("encoder").scenario.requests[0].images[0]
+    assert (image.offset, image.length) == (2, 4), "the third token is the first of the image"
+    for language, told in (("en", "“cat”: tokens 3 to 6"), ("zh", "“cat”：第3到第6个token")):
+        (facts,) = by_class(draw("encoder", language), "facts")
+        assert told in "".join(facts[0].itertext())
+
+
 # ---------------------------------------------------------------- reasons in words
 
 REASONS = [
