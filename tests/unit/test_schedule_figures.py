@@ -130,6 +130,37 @@ def test_drafts_fill_the_budget_and_are_told() -> None:
     assert (run_of("speculation", num_speculative_tokens=0).length, run_of("speculation").length) == (9, 5)
 
 
+def bar_of(name: str, step: int, request_id: str) -> dict[str, int]:
+    """How many cells of each kind the bar of a request has, and how many rows of cells."""
+    (row,) = [
+        row
+        for row in by_class(draw(name, step=step), "counters")[0].iter("tr")
+        if row.attrib.get("data-request") == request_id
+    ]
+    paths = [path for path in row.iter("path") if path.attrib.get("class", "").startswith("cells")]
+    starts = [re.findall(r"M(\d+) (\d+)", path.attrib["d"]) for path in paths]
+    found = {path.attrib["class"].split()[1]: len(at) for path, at in zip(paths, starts, strict=True)}
+    return found | {"rows": len({y for at in starts for _, y in at})}
+
+
+def test_rejected_drafts_are_no_progress() -> None:
+    assert bar_of("speculation", 2, "A") == {"done": 8, "decode": 2, "rejected": 2, "future": 1, "rows": 1}
+    assert bar_of("speculation", 3, "A") == {"done": 10, "decode": 1, "rejected": 2, "rows": 1}, "thirteen, no more"
+    rows = [[cell.text for cell in row.iter("td")] for row in draw("speculation").findall(".//details//tbody/tr")]
+    assert rows[2][:2] == ["4 decode, 12 → 10 computed", "4 decode, 7 → 4 computed"]
+    told = [found for found in draw("speculation").iter("output") if found.attrib["name"] == "num_computed_tokens"]
+    assert [(found.attrib["data-value"], found.text) for found in told] == [("12", "12 → 10"), ("7", "7 → 4")]
+
+
+@pytest.mark.parametrize(("name", "values"), ALL)
+def test_a_bar_is_as_long_as_the_request(name: str, values: dict[str, Value]) -> None:
+    for step in range(run_of(name, **values).length):
+        bars = by_class(draw(name, step=step, **values), "progress")
+        for bar, request in zip(bars, run_of(name, **values).scenario.requests, strict=True):
+            drawn = sum(p.attrib["d"].count("M") for p in bar.iter("path") if "cells" in p.attrib.get("class", ""))
+            assert drawn == request.prompt_tokens + request.output_tokens
+
+
 def test_the_urgent_one_overtakes_the_queue_and_nobody_else() -> None:
     urgent, fair = run_of("priority").trace.steps, run_of("priority", policy="fcfs").trace.steps
     assert (urgent[2].waiting, sorted(urgent[2].running)) == (["D", "C"], ["A", "B"])
