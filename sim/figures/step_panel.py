@@ -24,8 +24,8 @@ def panel(this: Run, step: int, words: Words) -> str:
     lists["new"] = (*record.new, *record.resumed)
     lines = [("budget", words.html("six-steps.budget"), used)]
     for name, ids in lists.items():
-        title = words.html("schedule.preempted" if name == "preempted" else f"six-steps.{name}")
-        lines.append((name, title, _queue([by_id[request_id] for request_id in ids], words)))
+        chips = _queue([by_id[request_id] for request_id in ids], words)
+        lines.append((name, words.html(_title(name, is_async=this.scenario.config.async_scheduling)), chips))
     rows = [
         element("div", {"class": f"line {name}"}, element("dt", None, title), element("dd", None, value))
         for name, title, value in lines
@@ -33,6 +33,13 @@ def panel(this: Run, step: int, words: Words) -> str:
     happens = element("span", {"class": "events"}, escape(told(events(this, step), words)))
     title = element("p", {"class": "part-name"}, words.html("six-steps.step", step=step), " ", happens)
     return element("div", {"class": "panel", "data-part": "panel"}, title, element("dl", None, *rows))
+
+
+def _title(name: str, *, is_async: bool) -> str:
+    """The message over a queue. Under async scheduling, whoever computes its last token still runs in the next step."""
+    if name == "preempted":
+        return "schedule.preempted"
+    return "schedule.last" if name == "finished" and is_async else f"six-steps.{name}"
 
 
 def _queue(queue: Sequence[Moment], words: Words) -> str:

@@ -48,7 +48,8 @@ def test_every_admission_preemption_and_end_is_an_event(name: str, values: dict[
         record, found = this.trace.steps[step], {event.code: event.ids for event in events(this, step)}
         for code, ids in (("new", record.new), ("resumed", record.resumed), ("preempted", record.preempted)):
             assert found.get(code, ()) == tuple(ids)
-        assert found.get("finished", ()) == tuple(record.finished)
+        end = "last" if this.scenario.config.async_scheduling else "finished"
+        assert found.get(end, ()) == tuple(record.finished)
         assert ("full" in found) <= (this.used(step) == this.budget)
 
 

@@ -176,6 +176,17 @@ def test_async_plans_no_step_too_many() -> None:
     assert [number(draw("async", async_scheduling=value), "slots") for value in (True, False)] == [6, 10]
 
 
+@pytest.mark.parametrize(("is_async", "told"), [(True, "its last token"), (False, "leaves after it")])
+def test_who_computes_its_last_token_leaves_when_that_is_there(is_async: bool, told: str) -> None:
+    steps = run_of("async", async_scheduling=is_async).trace.steps
+    assert steps[2].finished == ["A"]
+    assert ("A" in steps[3].running) == is_async
+    lines = by_class(draw("async", step=2, async_scheduling=is_async), "line")
+    assert ["".join(part.itertext()) for part in lines[-1]] == [told, "A"]
+    both = [dict(step.scheduled) for step in run_of("async", async_scheduling=not is_async).trace.steps]
+    assert [dict(step.scheduled) for step in steps] == both, "who gets what is the same either way"
+
+
 def test_an_image_waits_for_the_encoder() -> None:
     step = run_of("encoder").trace.steps[1]
     assert step.why() == {"B": {"code": "encoder_budget", "needs": 4, "left": 0}}
