@@ -19,13 +19,13 @@ def test_a_preemption_and_what_comes_of_it() -> None:
     assert happenings("preemption") == [
         [("new", "A"), ("waits", "B"), ("full", "")],
         [("new", "B")],
-        [("waits", "C")],
-        [("preempted", "B"), ("waits", "C")],
-        [("waits", "BC"), ("finished", "A")],
+        [("waits", "CD")],
+        [("preempted", "B"), ("waits", "CD")],
+        [("waits", "BCD"), ("finished", "A")],
         [("resumed", "B"), ("waits", "C"), ("full", "")],
-        [("new", "C")],
+        [("new", "CD")],
         [("finished", "C")],
-        [("finished", "B")],
+        [("finished", "BD")],
         [],
     ]
 

@@ -82,18 +82,22 @@ def test_preemption_takes_one_victim_and_admits_nobody() -> None:
     this = run_of("preemption")
     before, now, after = this.trace.steps[2:5]
     assert now.preempted == ["B"]
-    assert (list(now.new), list(now.resumed), now.waiting) == ([], [], ["B", "C"])
-    assert [why["code"] for why in now.why().values()] == ["preempted", "after_preemption"]
+    assert (list(now.new), list(now.resumed), now.waiting) == ([], [], ["B", "C", "D"])
+    assert [why["code"] for why in now.why().values()] == ["preempted", "after_preemption", "after_preemption"]
     held = sum(1 in block.owners for block in this.blocks[2])
     assert (before.free_blocks, held, now.free_blocks) == (0, 3, 2), "three came back, and A took one of them"
-    assert list(after.why()) == ["B", "C"], "the victim is in front"
+    assert list(after.why()) == ["B", "C", "D"], "the victim is in front"
     back = this.trace.steps[5]
     assert (list(back.resumed), back.scheduled) == (["B"], {"B": 10}), "its answer so far is computed again too"
     assert len(by_class(draw("preemption"), "is-back")) == 2
 
 
 def test_enough_blocks_preempt_nobody() -> None:
-    assert not any(step.preempted for step in run_of("preemption", num_gpu_blocks=9).trace.steps)
+    victims = {
+        blocks: [name for step in run_of("preemption", num_gpu_blocks=blocks).trace.steps for name in step.preempted]
+        for blocks in range(7, 12)
+    }
+    assert victims == {7: ["B"], 8: ["C"], 9: [], 10: ["D"], 11: []}
 
 
 def test_a_request_waits_for_blocks_although_there_is_budget() -> None:
