@@ -92,7 +92,7 @@ def flight(run: Run, step: int, words: Words) -> str:
         here = " here" if index == step else ""
         for kind, x, y in (("plan", start, 0), ("model", start + SLOT, BAR + 8)):
             box = {"class": kind, "x": x + 2, "y": y, "width": SLOT - 4, "height": BAR, "rx": 5}
-            text = {"x": x + SLOT // 2, "y": y + 17, "text-anchor": "middle", "font-size": 14}
+            text = {"x": x + SLOT // 2, "y": y + 18, "text-anchor": "middle", "font-size": 17}
             parts.append(
                 element("g", {"class": f"batch{here}"}, element("rect", box), element("text", text, f"t{index}"))
             )

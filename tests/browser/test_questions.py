@@ -119,7 +119,7 @@ PLACES = """() => [...document.querySelectorAll("batch-loom")].flatMap(({ id, sh
     const picture = root.querySelector(".of-frame") ?? root.querySelector(".picture, .charts, .plans, .rules");
     const panel = root.querySelector(".extras, .coming") ?? root.querySelector(".told, .why");
     const asked = questions.querySelector("fieldset").getBoundingClientRect().bottom;
-    const stays = getComputedStyle(root.querySelector(".picture, .charts, .plans")).position === "sticky";
+    const stays = getComputedStyle(root.querySelector(".picture, .charts, .plans, .rules")).position === "sticky";
     const [picked, told] = [picture, panel].map((one) => stays ? 0 : asked - one.getBoundingClientRect().top);
     return [{ id, isBelow: Math.max(...bottoms) <= questions.getBoundingClientRect().top, picked, told }];
 })"""
