@@ -72,7 +72,7 @@ def _alt(run: Run, step: int, words: Words) -> str:
     for place, request in enumerate(run.scenario.requests):
         held = [str(block.number) for block in run.blocks[step] if place in block.owners]
         if held:
-            told.append(words("blocks.alt.one", id=request.id, blocks=", ".join(held)))
+            told.append(words("blocks.alt.one", id=request.id, blocks=words("list.short").join(held)))
     free = run.trace.steps[step].free_blocks
     return words("blocks.alt", step=step, held=words("list.long").join(told) or "–", free=free)
 

@@ -37,7 +37,6 @@ def _request(moment: Moment, width: int, words: Words) -> str:
 
 
 def _number(moment: Moment, name: str) -> str:
-    value = getattr(moment, name)
     if name != "after":
-        return escape(value)
-    return output("num_computed_tokens", value, data_request=moment.request_id)
+        return escape(getattr(moment, name))
+    return output("num_computed_tokens", moment.after, moment.told_after, data_request=moment.request_id)

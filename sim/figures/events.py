@@ -11,7 +11,8 @@ class Event(NamedTuple):
     """Something that happens in a step.
 
     Args:
-        code: `preempted`, `new`, `resumed`, `cached`, `encoded`, `waits`, `rejected`, `full` or `finished`.
+        code: `preempted`, `new`, `resumed`, `cached`, `encoded`, `waits`, `rejected`, `full`, `finished`,
+            or `last`: the step computes its last token, and it runs until that output is there.
         ids: of the requests to which it happens; none for `full`.
     """
 
@@ -46,7 +47,8 @@ def events(run: Run, step: int) -> list[Event]:
     found = [Event(code, tuple(ids)) for code, ids in groups if ids]
     if run.used(step) == run.budget and not (step and run.used(step - 1) == run.budget):
         found.append(Event("full"))
-    return [*found, Event("finished", tuple(record.finished))] if record.finished else found
+    end = "last" if run.scenario.config.async_scheduling else "finished"
+    return [*found, Event(end, tuple(record.finished))] if record.finished else found
 
 
 def told(found: Sequence[Event], words: Words) -> str:

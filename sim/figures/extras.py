@@ -62,7 +62,7 @@ def _images(run: Run, words: Words) -> str:
     items = []
     for moment, request in zip(run.moments[0], run.scenario.requests, strict=True):
         spans = [
-            words("encoder.image", length=image.length, offset=image.offset, hash=image.hash)
+            words("encoder.image", hash=image.hash, first=image.offset + 1, last=image.offset + image.length)
             for image in request.images
         ]
         text = escape(words("list.long").join(spans))
@@ -92,7 +92,7 @@ def flight(run: Run, step: int, words: Words) -> str:
         here = " here" if index == step else ""
         for kind, x, y in (("plan", start, 0), ("model", start + SLOT, BAR + 8)):
             box = {"class": kind, "x": x + 2, "y": y, "width": SLOT - 4, "height": BAR, "rx": 5}
-            text = {"x": x + SLOT // 2, "y": y + 17, "text-anchor": "middle", "font-size": 14}
+            text = {"x": x + SLOT // 2, "y": y + 18, "text-anchor": "middle", "font-size": 17}
             parts.append(
                 element("g", {"class": f"batch{here}"}, element("rect", box), element("text", text, f"t{index}"))
             )

@@ -173,7 +173,9 @@ def _why(found: Recorded, bars: Sequence[Bar], step: int, words: Words) -> str:
         case = "over" if residual > 0 else "under"
         told.append(words.html(f"hardware.why.{case}", off=percent(abs(residual)).lstrip("+")))
     if found.trace.steps[step].preempted:
-        told.append(words.html("hardware.why.preempted", who=", ".join(found.trace.steps[step].preempted)))
+        told.append(
+            words.html("hardware.why.preempted", who=words("list.short").join(found.trace.steps[step].preempted))
+        )
     return element("p", data, words("sentence.join").join(told))
 
 
@@ -235,7 +237,7 @@ def _first_token(found: Recorded, bars: Sequence[Bar]) -> int:
 
 
 def _trust(found: Recorded, bars: Sequence[Bar], model: CostModel | None, words: Words) -> str:
-    """Where the numbers come from, and how far the fitted model is off."""
+    """Where the numbers come from, and how far the fitted model is off; folded, for it is asked for last."""
     head = found.head
     device = head["device"]
     values = {
@@ -257,7 +259,9 @@ def _trust(found: Recorded, bars: Sequence[Bar], model: CostModel | None, words:
     items.append(("published", words.html("hardware.from.published", device=COST_MODELS[PUBLISHED].device)))
     lines = [element("li", None, _tag(source, words), " ", text) for source, text in items]
     facts = element("ul", {"class": "sources"}, *lines)
-    return element("div", {"class": "trust"}, facts, _errors(bars, found, model, words))
+    summary = element("summary", None, escape(words("hardware.trust")))
+    fold = {"class": "trust", "id": f"{NAME}-trust"}
+    return element("details", fold, summary, facts, _errors(bars, found, model, words))
 
 
 MEASURES = ("here", "steps", "mean", "worst", "left_out")

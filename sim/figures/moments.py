@@ -55,6 +55,16 @@ class Moment(NamedTuple):
         return self.before + self.got
 
     @property
+    def settled(self) -> int:
+        """`num_computed_tokens` once the step's output is applied: it is set back by the rejected drafts."""
+        return self.after - self.rejected
+
+    @property
+    def told_after(self) -> str:
+        """`after`, and where drafts are rejected what becomes of it, such as `12 → 10`."""
+        return f"{self.after} → {self.settled}" if self.rejected else str(self.after)
+
+    @property
     def kind(self) -> Kind:
         """A word for how far behind it is; the scheduler has none."""
         return "decode" if self.before >= self.prompt else "prefill"

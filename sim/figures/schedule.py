@@ -230,4 +230,4 @@ def _cell(moment: Moment, words: Words) -> str:
         return f"0 ({moment.why})"
     if not moment.got:
         return "–"
-    return words("six-steps.cell", got=moment.got, kind=words(f"kind.{moment.kind}"), after=moment.after)
+    return words("six-steps.cell", got=moment.got, kind=words(f"kind.{moment.kind}"), after=moment.told_after)

@@ -51,11 +51,11 @@ KV_BLOCKS = Schedule(
 PREEMPTION = Schedule(
     "preemption",
     {**_BASE, "max_num_batched_tokens": 10},
-    (_request("A", 0, 10, 5), _request("B", 0, 9, 5), _request("C", 2, 3, 2)),
-    (_control("num_gpu_blocks", 7, 7, 10),),
+    (_request("A", 0, 10, 5), _request("B", 0, 9, 5), _request("C", 2, 3, 2), _request("D", 2, 5, 3)),
+    (_control("num_gpu_blocks", 7, 7, 11),),
     key_step=3,
     steps=9,
-    waits=2,
+    waits=3,
     has_blocks=True,
 )
 PREFIX_CACHE = Schedule(

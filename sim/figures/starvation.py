@@ -245,9 +245,11 @@ def _why(values: Mapping[str, Value], found: Outcome, words: Words) -> str:
 
 def _sentence(values: Mapping[str, Value], found: Outcome, words: Words) -> str:
     why, told = found.record.why().get("P"), found.numbers()
-    if why is None:
-        return words.html("starvation.why.some", budget=found.budget, steps=found.steps or LAST_STEP, **told)
-    return words.html(f"starvation.why.{why['code']}", budget=found.budget, M=values["M"], **told)
+    case = str(why["code"]) if why else "some"
+    if case in ("some", "token_budget") and not told["drafts"]:
+        case += ".plain"
+    filled = {"budget": found.budget, "M": values["M"], "steps": found.steps or LAST_STEP}
+    return words.html(f"starvation.why.{case}", **filled, **told)
 
 
 def _table(found: Outcome, words: Words) -> str:

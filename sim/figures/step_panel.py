@@ -10,6 +10,8 @@ from .run import Run
 from .timeline import chip
 from .words import Words
 
+LACKS_NOTHING = ("async_finishing", "beyond_prompt", "model_len")
+"""Reasons of requests that are left out and would not take a token either."""
 QUEUES = ("running", "waiting", "new", "preempted", "finished")
 
 
@@ -22,8 +24,8 @@ def panel(this: Run, step: int, words: Words) -> str:
     lists["new"] = (*record.new, *record.resumed)
     lines = [("budget", words.html("six-steps.budget"), used)]
     for name, ids in lists.items():
-        title = words.html("schedule.preempted" if name == "preempted" else f"six-steps.{name}")
-        lines.append((name, title, _queue([by_id[request_id] for request_id in ids], words)))
+        chips = _queue([by_id[request_id] for request_id in ids], words)
+        lines.append((name, words.html(_title(name, is_async=this.scenario.config.async_scheduling)), chips))
     rows = [
         element("div", {"class": f"line {name}"}, element("dt", None, title), element("dd", None, value))
         for name, title, value in lines
@@ -31,6 +33,13 @@ def panel(this: Run, step: int, words: Words) -> str:
     happens = element("span", {"class": "events"}, escape(told(events(this, step), words)))
     title = element("p", {"class": "part-name"}, words.html("six-steps.step", step=step), " ", happens)
     return element("div", {"class": "panel", "data-part": "panel"}, title, element("dl", None, *rows))
+
+
+def _title(name: str, *, is_async: bool) -> str:
+    """The message over a queue. Under async scheduling, whoever computes its last token still runs in the next step."""
+    if name == "preempted":
+        return "schedule.preempted"
+    return "schedule.last" if name == "finished" and is_async else f"six-steps.{name}"
 
 
 def _queue(queue: Sequence[Moment], words: Words) -> str:
@@ -49,8 +58,15 @@ def why(this: Run, step: int, words: Words) -> str:
     ]
     got = [_about(moment, words_of(moment, words)) for moment in this.scheduled(step)]
     idle = this.budget - this.used(step)
-    end = words.html("six-steps.idle" if idle else "six-steps.full", idle=idle, budget=this.budget)
+    case = ("idle.wanted" if _is_wanted(this, step) else "idle") if idle else "full"
+    end = words.html(f"six-steps.{case}", idle=idle, budget=this.budget)
     return "".join((*nothing, element("span", {"class": "got"}, words("sentence.join").join((*got, end)))))
+
+
+def _is_wanted(this: Run, step: int) -> bool:
+    """Whether somebody would take more tokens than the step gives: one that is left out, or that gets a part."""
+    reasons = [moment.reason for moment in (*this.left_out(step), *this.scheduled(step))]
+    return any(reason and reason["code"] not in LACKS_NOTHING for reason in reasons)
 
 
 def _about(moment: Moment, sentence: str, kind: str | None = None) -> str:

@@ -171,13 +171,18 @@ def mark(place: int) -> str:
 
 
 def progress(moment: Moment, width: int) -> str:
-    """A request's tokens as a bar of `width` cells: computed, computed in this step, known, not generated yet."""
-    grid = Grid(20, width)
-    after = moment.after
+    """A request's tokens as a bar of `width` cells: computed, computed in this step, known, not generated yet.
+
+    Rejected drafts are crossed out, as far as the request has tokens at all.
+    """
+    grid, after = Grid(20, width), min(moment.after, moment.total)
+    kept, rejected = range(moment.before, moment.settled), range(moment.settled, after)
     drawing = (
         cells("done", grid, range(moment.before)),
-        cells("decode" if moment.kind == "decode" else "prefill", grid, range(moment.before, after)),
-        inner_marks(grid, range(moment.before, after)) if moment.kind == "decode" else "",
+        cells(moment.kind, grid, kept),
+        inner_marks(grid, kept) if moment.kind == "decode" else "",
+        cells("rejected", grid, rejected),
+        crosses(grid, rejected),
         cells("todo", grid, range(after, moment.known)),
         cells("future", grid, range(max(moment.known, after), moment.total)),
     )

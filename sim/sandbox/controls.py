@@ -36,7 +36,7 @@ FIRST_CONFIG: dict[str, Value] = {
 
 NAME = Parameter("name", "text", "sandbox", "Name of the scenario.", "场景的名称。", maximum=200)
 REQUEST_LIST = Parameter(
-    "requests", "text", "", "The requests as JSON, a list of objects.", "请求列表，JSON 格式。", maximum=MAX_TEXT
+    "requests", "text", "", "The requests as JSON, a list of objects.", "请求列表，JSON格式。", maximum=MAX_TEXT
 )
 STEP = Parameter(
     "step",
@@ -55,14 +55,14 @@ VIEW = (
         "row", "int", 0, "First request shown.", "显示的第一个请求。", minimum=0, maximum=MAX_STEPS, unit="requests"
     ),
     Parameter("request", "text", "", "Request that always has a row.", "始终占有一行的请求。", maximum=200),
-    Parameter("event", "choice", "any", "What N goes to.", "N 键跳到哪一类事件。", choices=("any", *EVENTS)),
+    Parameter("event", "choice", "any", "What N goes to.", "N键跳到哪一类事件。", choices=("any", *EVENTS)),
 )
 BASELINE = Parameter(
     "baseline",
     "text",
     "",
     "A second configuration as JSON, on the same requests; empty for none.",
-    "在同样的请求上比较的第二份配置，JSON 格式；留空则不比较。",
+    "在同样的请求上比较的第二份配置，JSON格式；留空则不比较。",
     maximum=10_000,
 )
 CONTROLS = (*CONFIG, NAME, REQUEST_LIST, BASELINE, *VIEW)

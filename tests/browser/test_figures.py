@@ -314,7 +314,7 @@ def test_recordings_are_switched_and_stepped(live: Page) -> None:
     expect(figure).to_have_attribute("data-state", "current")
     expect(number(figure, "tokens")).to_have_attribute("data-value", "1032")
     vllm = number(figure, "median_us").inner_text()
-    figure.locator("summary").click()
+    figure.locator('[data-part="table"] summary').click()
     row = figure.locator('[data-part="table"] tbody tr').nth(4)
     expect(row).to_contain_text("P 1024")
     expect(row.locator("td").nth(3)).to_have_text(vllm)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 OpenPage = Callable[..., Page]
@@ -86,9 +87,9 @@ def test_a_choice_is_told_before_python_is_there(open_page: OpenPage) -> None:
     expect(figure.locator('[data-part="spoken"]')).to_contain_text("running里的最后一个")
     expect(asked.locator('[aria-pressed="true"]')).to_have_attribute("data-answer", "A")
     expect(asked.locator('[data-answer="A"] .mine')).to_be_visible()
-    expect(asked.locator('[data-answer="C"] .right')).to_be_visible()
-    expect(asked.locator(".fact:visible")).to_have_count(3)
-    expect(figure.locator('input[name="num_gpu_blocks"]')).to_have_value("8")
+    expect(asked.locator('[data-answer="D"] .right')).to_be_visible()
+    expect(asked.locator(".fact:visible")).to_have_count(4)
+    expect(figure.locator('input[name="num_gpu_blocks"]')).to_have_value("10")
     expect(question(page, "recompute").locator("details")).not_to_have_attribute("open", "")
     boxes = [button.bounding_box() for button in asked.locator("button:visible").all()]
     assert all(box and box["height"] >= 44 and box["width"] >= 44 for box in boxes)
@@ -108,6 +109,34 @@ def test_without_an_engine_a_guess_is_told_and_the_picture_stays(
     figure.locator(".heads button").last.click()
     expect(figure).to_have_attribute("data-state", "static")
     expect(figure.locator('input[name="step"]')).to_have_value("2")
+
+
+PLACES = """() => [...document.querySelectorAll("batch-loom")].flatMap(({ id, shadowRoot: root }) => {
+    const questions = root.querySelector(".questions");
+    if (!questions) return [];
+    const bottoms = [...root.querySelectorAll(".picture, .told, .extras, .coming, .rules, .charts, .plans")]
+        .map((one) => one.getBoundingClientRect().bottom);
+    const picture = root.querySelector(".of-frame") ?? root.querySelector(".picture, .charts, .plans, .rules");
+    const panel = root.querySelector(".extras, .coming") ?? root.querySelector(".told, .why");
+    const asked = questions.querySelector("fieldset").getBoundingClientRect().bottom;
+    const stays = getComputedStyle(root.querySelector(".picture, .charts, .plans, .rules")).position === "sticky";
+    const [picked, told] = [picture, panel].map((one) => stays ? 0 : asked - one.getBoundingClientRect().top);
+    return [{ id, isBelow: Math.max(...bottoms) <= questions.getBoundingClientRect().top, picked, told }];
+})"""
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 900}, {"width": 390, "height": 844}])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_question_stands_below_what_it_asks_about(
+    open_page: OpenPage, language: str, viewport: dict[str, int]
+) -> None:
+    page = open_page(None, viewport=viewport)
+    hold(page)
+    page.goto(f"{language}/")
+    places = page.evaluate(PLACES)
+    assert [place["id"] for place in places if not place["isBelow"]] == []
+    seen_with_it = "picked" if viewport["width"] > 390 else "told"
+    assert [place for place in places if place[seen_with_it] > viewport["height"]] == []
 
 
 def test_skipping_needs_no_guess_and_no_script(open_page: OpenPage) -> None:
@@ -131,7 +160,7 @@ def test_questions_can_be_hidden_and_leave_the_controls_alone(open_page: OpenPag
     expect(page.locator("[data-question]")).to_have_count(2)
     expect(page.locator("[data-question]:visible")).to_have_count(0)
     page.goto("en/embed/preemption/?lock=num_gpu_blocks")
-    question(page, "victim").locator('[data-answer="C"]').click()
+    question(page, "victim").locator('[data-answer="D"]').click()
     expect(question(page, "victim")).to_have_attribute("data-guessed", "right")
     expect(page.locator('input[name="num_gpu_blocks"]')).to_have_value("7")
     for control in page.locator("form :is(input, button):visible").all():

@@ -82,6 +82,8 @@ def test_pointer_and_focus_light_up_in_passing(still: Page) -> None:
     still.keyboard.press("Tab")
     expect_lit(figure, "C")
     still.keyboard.press("Tab")
+    expect_lit(figure, "D")
+    still.keyboard.press("Tab")
     expect_lit(figure, "B")
     expect(figure.locator('[role="status"]')).to_contain_text("preempted")
 

@@ -169,6 +169,17 @@ def test_every_budget_is_drawn_as_told(B: int) -> None:
     assert frame_area(plan, 20) == B
 
 
+# ---------------------------------------------------------------- starvation
+
+
+@pytest.mark.parametrize("asked", [{"S": 16}, {"S": 32}, {"S": 32, "D": 8, "K": 3}, {"S": 32, "D": 8, "K": 2}])
+@pytest.mark.parametrize(("language", "word"), [("en", "draft"), ("zh", "草稿")])
+def test_drafts_are_told_where_there_are_any(asked: Mapping[str, Value], language: str, word: str) -> None:
+    figure = FIGURES["starvation"]
+    (sentence,) = by_class(parse(figure.render(figure.check(asked), WORDS[language])), "why")
+    assert (word in "".join(sentence.itertext())) == ("K" in asked)
+
+
 # ---------------------------------------------------------------- six-steps
 
 
@@ -301,7 +312,7 @@ def test_every_word_is_there_and_used() -> None:
             FIGURES["budgets"].render({"B": budget}, words)
         for tail, step in ((2, 25), (10, 25), (10, 3)):
             FIGURES["batching"].render({"tail": tail, "step": step}, words)
-        for group in (*STARVATION_PRESETS.values(), {"S": 8}):
+        for group in (*STARVATION_PRESETS.values(), {"S": 8}, {"S": 32, "D": 8, "K": 2}):
             FIGURES["starvation"].render(FIGURES["starvation"].check(group), words)
         for density, budget in ((24, "512"), (24, "2048"), (1, "2048")):
             FIGURES["tradeoff"].render({"density": density, "budget": budget}, words)

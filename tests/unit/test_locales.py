@@ -9,6 +9,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 from build import BUILD_CATALOGS, FIGURE_CATALOGS
+from sim.parameters import CONFIG, ONESTEP, REQUEST
+from sim.points import RATE
 from tests.languages import numbers, typed_spaces
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
@@ -124,3 +126,9 @@ def test_one_chinese_term_for_one_thing() -> None:
 )
 def test_numbers_are_found(text: str, language: str, expected: set[float]) -> None:
     assert numbers(text, language) == expected
+
+
+def test_chinese_help_of_parameters_has_no_typed_spaces() -> None:
+    assert {
+        row.name: found for row in (*CONFIG, *REQUEST, *ONESTEP, RATE) if (found := typed_spaces(row.help_zh))
+    } == {}

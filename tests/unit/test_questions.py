@@ -12,7 +12,7 @@ from babel.messages.pofile import read_po
 from sim.figures import FIGURES
 from sim.figures.questions import QUESTIONS, Answer, Question, draw_question
 from sim.figures.run import run
-from sim.figures.schedules import ASYNC
+from sim.figures.schedules import ASYNC, PREEMPTION
 from sim.figures.words import Words
 from sim.parameters import Value
 from tests.languages import numbers
@@ -29,7 +29,7 @@ EXPECTED: dict[str, tuple[Answer, dict[str, Answer]]] = {
     "six-steps": ("t3", {"decode": "t4", "admitted": "t2", "end": "t5"}),
     "chunked-prefill": ("t5", {"first_fit": "t2", "with": "t4", "next": "t3", "late": "t6"}),
     "kv-blocks": (10, {"admitted": 8, "null_block": 9, "reserved": 11}),
-    "victim": ("C", {"needs": "A", "same": "B", "nobody": "nobody"}),
+    "victim": ("D", {"needs": "A", "same": "B", "smallest": "C", "nobody": "nobody"}),
     "recompute": (4, {"lost": 3, "swapped": 1, "nothing": 0}),
     "prefix-cache": (8, {"by_token": 11, "rounded_up": 12, "whole_only": 0, "own": 14}),
     "speculation": (7, {"free": 5, "faster": 4, "none": 9}),
@@ -115,7 +115,8 @@ def test_the_figure_shows_what_is_right() -> None:
     assert pieces(shown("six-steps"), "C") == {2: 4, 3: 5, 4: 1, 5: 1}, "five complete its prompt of nine in t3"
     assert min(pieces(shown("chunked-prefill"), "D")) == 5
     assert not reasons(shown("kv-blocks"))
-    assert (3, "C", "preempted") in reasons(shown("victim"))
+    assert (3, "D", "preempted") in reasons(shown("victim"))
+    assert (3, "C", "preempted") in reasons(shown("recompute"))
     assert pieces(shown("recompute"), "C") == {2: 3, 5: 4}
     assert max(pieces(shown("speculation"), "B")) == 6, "seven steps"
     assert pieces(shown("encoder"), "A")[0] == 6
@@ -134,6 +135,21 @@ def test_without_a_tail_no_cells_are_saved_but_waiting_is() -> None:
             if message_id.startswith(("question.batching.because", "question.batching.wrong"))
         }
         assert stated == {"because": {19, 3, 15, 7}, "wrong.always": set(), "wrong.ready": {15, 7}, "wrong.full": {15}}
+
+
+def test_each_wrong_way_to_choose_a_victim_chooses_another_or_none() -> None:
+    this = PREEMPTION.run({"num_gpu_blocks": 10})
+    before, now = this.trace.steps[2:4]
+    assert before.running == ["A", "B", "C", "D"]
+    assert now.preempted == ["D"]
+    line = {moment.request_id: moment for moment in this.moments[3]}
+    held = {name: sum(moment.place in block.owners for block in this.blocks[2]) for name, moment in line.items()}
+    assert held == {"A": 3, "B": 3, "C": 1, "D": 2}, "neither the smallest nor the largest"
+    assert before.computed == {"A": 12, "B": 10, "C": 3, "D": 5}, "nor the one that has computed least"
+    assert {name: moment.known - moment.prompt for name, moment in line.items()} == {"A": 3, "B": 2, "C": 1, "D": 1}
+    arrivals = {request.id: request.arrival_step for request in this.scenario.requests}
+    assert arrivals == {"A": 0, "B": 0, "C": 2, "D": 2}, "two came last, and two have written least"
+    assert now.why()["D"]["by"] == "A", "nor the one that asks"
 
 
 def test_a_place_is_taken_for_one_empty_step() -> None:
@@ -190,7 +206,7 @@ def test_guess_and_truth_share_an_axis() -> None:
 def test_amounts_of_options_share_a_scale() -> None:
     tree = parse(draw_question(BY_NAME["victim"], WORDS["en"]))
     drawn = [item.attrib["d"] for item in tree.iter("path") if item.attrib["class"] == "cells share"]
-    assert [path.count("M") for path in drawn] == [3, 3, 1], "blocks that each one holds"
+    assert [path.count("M") for path in drawn] == [3, 3, 1, 2], "blocks that each one holds"
     tree = parse(draw_question(BY_NAME["tradeoff"], WORDS["en"]))
     assert [item.attrib["width"] for item in tree.iter("rect")] == ["83", "55", "56", "81", "100"]
 

@@ -82,18 +82,22 @@ def test_preemption_takes_one_victim_and_admits_nobody() -> None:
     this = run_of("preemption")
     before, now, after = this.trace.steps[2:5]
     assert now.preempted == ["B"]
-    assert (list(now.new), list(now.resumed), now.waiting) == ([], [], ["B", "C"])
-    assert [why["code"] for why in now.why().values()] == ["preempted", "after_preemption"]
+    assert (list(now.new), list(now.resumed), now.waiting) == ([], [], ["B", "C", "D"])
+    assert [why["code"] for why in now.why().values()] == ["preempted", "after_preemption", "after_preemption"]
     held = sum(1 in block.owners for block in this.blocks[2])
     assert (before.free_blocks, held, now.free_blocks) == (0, 3, 2), "three came back, and A took one of them"
-    assert list(after.why()) == ["B", "C"], "the victim is in front"
+    assert list(after.why()) == ["B", "C", "D"], "the victim is in front"
     back = this.trace.steps[5]
     assert (list(back.resumed), back.scheduled) == (["B"], {"B": 10}), "its answer so far is computed again too"
     assert len(by_class(draw("preemption"), "is-back")) == 2
 
 
 def test_enough_blocks_preempt_nobody() -> None:
-    assert not any(step.preempted for step in run_of("preemption", num_gpu_blocks=9).trace.steps)
+    victims = {
+        blocks: [name for step in run_of("preemption", num_gpu_blocks=blocks).trace.steps for name in step.preempted]
+        for blocks in range(7, 12)
+    }
+    assert victims == {7: ["B"], 8: ["C"], 9: [], 10: ["D"], 11: []}
 
 
 def test_a_request_waits_for_blocks_although_there_is_budget() -> None:
@@ -130,6 +134,37 @@ def test_drafts_fill_the_budget_and_are_told() -> None:
     assert (run_of("speculation", num_speculative_tokens=0).length, run_of("speculation").length) == (9, 5)
 
 
+def bar_of(name: str, step: int, request_id: str) -> dict[str, int]:
+    """How many cells of each kind the bar of a request has, and how many rows of cells."""
+    (row,) = [
+        row
+        for row in by_class(draw(name, step=step), "counters")[0].iter("tr")
+        if row.attrib.get("data-request") == request_id
+    ]
+    paths = [path for path in row.iter("path") if path.attrib.get("class", "").startswith("cells")]
+    starts = [re.findall(r"M(\d+) (\d+)", path.attrib["d"]) for path in paths]
+    found = {path.attrib["class"].split()[1]: len(at) for path, at in zip(paths, starts, strict=True)}
+    return found | {"rows": len({y for at in starts for _, y in at})}
+
+
+def test_rejected_drafts_are_no_progress() -> None:
+    assert bar_of("speculation", 2, "A") == {"done": 8, "decode": 2, "rejected": 2, "future": 1, "rows": 1}
+    assert bar_of("speculation", 3, "A") == {"done": 10, "decode": 1, "rejected": 2, "rows": 1}, "thirteen, no more"
+    rows = [[cell.text for cell in row.iter("td")] for row in draw("speculation").findall(".//details//tbody/tr")]
+    assert rows[2][:2] == ["4 decode, 12 → 10 computed", "4 decode, 7 → 4 computed"]
+    told = [found for found in draw("speculation").iter("output") if found.attrib["name"] == "num_computed_tokens"]
+    assert [(found.attrib["data-value"], found.text) for found in told] == [("12", "12 → 10"), ("7", "7 → 4")]
+
+
+@pytest.mark.parametrize(("name", "values"), ALL)
+def test_a_bar_is_as_long_as_the_request(name: str, values: dict[str, Value]) -> None:
+    for step in range(run_of(name, **values).length):
+        bars = by_class(draw(name, step=step, **values), "progress")
+        for bar, request in zip(bars, run_of(name, **values).scenario.requests, strict=True):
+            drawn = sum(p.attrib["d"].count("M") for p in bar.iter("path") if "cells" in p.attrib.get("class", ""))
+            assert drawn == request.prompt_tokens + request.output_tokens
+
+
 def test_the_urgent_one_overtakes_the_queue_and_nobody_else() -> None:
     urgent, fair = run_of("priority").trace.steps, run_of("priority", policy="fcfs").trace.steps
     assert (urgent[2].waiting, sorted(urgent[2].running)) == (["D", "C"], ["A", "B"])
@@ -143,6 +178,17 @@ def test_async_plans_no_step_too_many() -> None:
     assert this.trace.steps[3].why() == {"A": {"code": "async_finishing"}}
     assert this.length == run_of("async", async_scheduling=False).length == 5
     assert [number(draw("async", async_scheduling=value), "slots") for value in (True, False)] == [6, 10]
+
+
+@pytest.mark.parametrize(("is_async", "told"), [(True, "its last token"), (False, "leaves after it")])
+def test_who_computes_its_last_token_leaves_when_that_is_there(is_async: bool, told: str) -> None:
+    steps = run_of("async", async_scheduling=is_async).trace.steps
+    assert steps[2].finished == ["A"]
+    assert ("A" in steps[3].running) == is_async
+    lines = by_class(draw("async", step=2, async_scheduling=is_async), "line")
+    assert ["".join(part.itertext()) for part in lines[-1]] == [told, "A"]
+    both = [dict(step.scheduled) for step in run_of("async", async_scheduling=not is_async).trace.steps]
+    assert [dict(step.scheduled) for step in steps] == both, "who gets what is the same either way"
 
 
 def test_an_image_waits_for_the_encoder() -> None:
@@ -222,6 +268,37 @@ def test_form_starts_at_the_key_step(name: str) -> None:
     assert figure.defaults["step"] == BY_NAME[name].key_step
     for preset in re.findall(r'data-set="([^"]+)"', figure.render(figure.check({}), WORDS["en"])):
         assert figure.check(json.loads(preset.replace("&quot;", '"')))
+
+
+NOBODY, WANTED = "Nobody asks for the other", "whoever wants them cannot have them"
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "told"),
+    [
+        ("six-steps", 0, f"{NOBODY} 2."),
+        ("kv-blocks", 0, f"{NOBODY} 1."),
+        ("kv-blocks", 2, f"The other 8 stay empty: {WANTED}."),
+        ("preemption", 3, f"The other 9 stay empty: {WANTED}."),
+        ("priority", 2, f"The other 6 stay empty: {WANTED}."),
+        ("encoder", 0, f"The other 5 stay empty: {WANTED}."),
+        ("encoder", 1, f"The other 8 stay empty: {WANTED}."),
+        ("long-prefill", 1, f"The other 2 stay empty: {WANTED}."),
+        ("async", 3, f"{NOBODY} 7."),
+        ("six-steps", 2, "The budget of 8 is used up."),
+    ],
+)
+def test_what_is_left_over_is_wanted_or_not(name: str, step: int, told: str) -> None:
+    (why,) = by_class(draw(name, step=step), "why")
+    assert "".join(why.itertext()).endswith(told)
+
+
+def test_images_are_told_by_their_places_in_the_prompt() -> None:
+    image = run_of("encoder").scenario.requests[0].images[0]
+    assert (image.offset, image.length) == (2, 4), "the third token is the first of the image"
+    for language, told in (("en", "“cat”: tokens 3 to 6"), ("zh", "“cat”：第3到第6个token")):
+        (facts,) = by_class(draw("encoder", language), "facts")
+        assert told in "".join(facts[0].itertext())
 
 
 # ---------------------------------------------------------------- reasons in words

@@ -95,35 +95,37 @@ def _kv_blocks() -> Question:
     return Question("kv-blocks", "kv-blocks", right, mistakes, shows, values, (), axis[0], axis[-1])
 
 
-def _one_more_block() -> tuple[Run, int]:
-    """The run of `preemption` with one block more, and the step that preempts."""
-    schedule = schedules.PREEMPTION
-    count = int(str(schedule.controls[0].default)) + 1
-    this = _variant(schedule, num_gpu_blocks=count)
+def _preempting(blocks: int) -> tuple[Run, int]:
+    """The run of `preemption` with so many blocks, and the step that preempts."""
+    this = _variant(schedules.PREEMPTION, num_gpu_blocks=blocks)
     return this, next(step.step for step in this.trace.steps if step.preempted)
 
 
 def _victim() -> Question:
-    """One block more: who has to go now?"""
-    this, step = _one_more_block()
+    """Enough blocks for all, until one is missing: who has to go now?"""
+    blocks = 10
+    this, step = _preempting(blocks)
     record, before = this.trace.steps[step], this.trace.steps[step - 1]
     (right,) = record.preempted
     places = {request.id: place for place, request in enumerate(this.scenario.requests)}
     held = {name: sum(places[name] in block.owners for block in this.blocks[step - 1]) for name in before.running}
+    small = min(held, key=lambda name: held[name])
+    usual = int(str(schedules.PREEMPTION.controls[0].default))
+    last_time, then = _preempting(usual)
+    (again,) = last_time.trace.steps[then].preempted
     needy = str(record.why()[right]["by"])
-    last_time = _variant(schedules.PREEMPTION)
-    (again,) = next(one.preempted for one in last_time.trace.steps if one.preempted)
-    options = [Option(name, name, blocks) for name, blocks in held.items()]
-    mistakes = {"needs": needy, "same": again, "nobody": "nobody"}
-    blocks = this.scenario.config.num_gpu_blocks
-    values = {"id": right, "step": step, "needy": needy, "again": again, "blocks": blocks, "held": held[right]}
+    mistakes = {"needs": needy, "same": again, "smallest": small, "nobody": "nobody"}
+    prompts = {request.id: request.prompt_tokens for request in this.scenario.requests}
+    values = {"id": right, "small": small, "P": prompts[right], "Q": prompts[small], "came": before.step, "step": step}
+    values |= {"needy": needy, "again": again, "usual": usual, "blocks": blocks}
     shows = {"num_gpu_blocks": blocks, "step": step}
+    options = [Option(name, name, blocks) for name, blocks in held.items()]
     return Question("victim", "preemption", right, mistakes, shows, values, [*options, Option("nobody")])
 
 
 def _recompute() -> Question:
-    """The victim returns: how much does it compute before its next token?"""
-    this, step = _one_more_block()
+    """A victim returns: how much does it compute before its next token?"""
+    this, step = _preempting(8)
     (victim,) = this.trace.steps[step].preempted
     spec = next(request for request in this.scenario.requests if request.id == victim)
     back = next(record for record in this.trace.steps if victim in record.resumed)
