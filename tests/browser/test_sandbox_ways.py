@@ -113,19 +113,19 @@ def test_what_two_sources_tell_of_one_server_is_put_together(sandbox: Locator):
     expect(sandbox.locator("[data-rows] tr")).to_have_count(len(REQUESTS))
 
 
-def test_imported_requests_run_under_the_configuration_that_is_there(sandbox: Locator):
-    page = sandbox.page
+def test_imported_requests_run_under_the_configuration_that_is_there(fresh: Locator):
+    page = fresh.page
     rows = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,374,44\n2023-11-16 18:15:50.99,396,109\n"
     read = page.get_by_role("button", name="Read this text")
     # Prompts of this length have no room in the scenario that the page starts with.
     page.locator("#import-paste").fill(rows)
     read.click()
-    expect(control(sandbox, "max_model_len")).to_have_value("32768", timeout=60_000)
-    control(sandbox, "max_num_batched_tokens").fill("2048")
+    expect(control(fresh, "max_model_len")).to_have_value("32768", timeout=60_000)
+    control(fresh, "max_num_batched_tokens").fill("2048")
     page.locator("#import-paste").fill(rows.replace("374", "375"))
     read.click()
-    expect(control(sandbox, "requests")).to_have_value(re.compile('"prompt_tokens": ?375'), timeout=60_000)
-    expect(control(sandbox, "max_num_batched_tokens")).to_have_value("2048")
+    expect(control(fresh, "requests")).to_have_value(re.compile('"prompt_tokens": ?375'), timeout=60_000)
+    expect(control(fresh, "max_num_batched_tokens")).to_have_value("2048")
 
 
 def test_a_file_dropped_anywhere_is_imported(sandbox: Locator):
