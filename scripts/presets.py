@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
+from sim.diagnosis import diagnose
 from sim.engine import simulate
 from sim.errors import ConfigError
 from sim.parameter import Value, shown
@@ -46,12 +47,14 @@ class View(NamedTuple):
         scenario: in the form of the contract.
         step, request: what is looked at; the request may be empty.
         expect: by path, such as `steps.2.why.C`, what stands there.
+        findings: codes of what is wrong with its run.
     """
 
     scenario: dict[str, Any]
     step: int
     request: str
     expect: dict[str, Any]
+    findings: tuple[str, ...]
 
     def data_set(self) -> Markup:
         """The value of every control of the sandbox, as JSON for an attribute in single quotes."""
@@ -94,10 +97,19 @@ class Preset(NamedTuple):
 
     @property
     def keys(self) -> str:
-        """What it is also found by: id, thread, settings, and the reasons that occur in it."""
-        views = [self.view, *([self.variant] if self.variant else [])]
-        codes = re.findall(r'"code": "(\w+)"', json.dumps([view.expect for view in views]))
-        return " ".join(dict.fromkeys(filter(None, [self.id, self.thread, *self.view.scenario["config"], *codes])))
+        """What it is also found by: id, thread, settings, the reasons that occur in it, and what is wrong with it."""
+        codes = re.findall(r'"code": "(\w+)"', json.dumps([view.expect for view in self._views]))
+        told = [self.id, self.thread, *self.view.scenario["config"], *codes, *self.findings]
+        return " ".join(dict.fromkeys(filter(None, told)))
+
+    @property
+    def findings(self) -> list[str]:
+        """Codes of what is wrong with its runs."""
+        return list(dict.fromkeys(code for view in self._views for code in view.findings))
+
+    @property
+    def _views(self) -> list[View]:
+        return [self.view, *([self.variant] if self.variant else [])]
 
 
 def read_presets(folder: Path) -> list[Preset]:
@@ -162,7 +174,8 @@ def _texts(data: Mapping[str, Any], path: str, variant: View | None) -> dict[str
 def _view(data: Mapping[str, Any], path: str, num_facts: int) -> View:
     """What is shown, checked by a run of it."""
     scenario = {"name": data["name"], "config": data["config"], "requests": data["requests"]}
-    run = simulate(parse_scenario(scenario))
+    parsed = parse_scenario(scenario)
+    run = simulate(parsed)
     requests, length = data["requests"], len(list_text(data["requests"]))
     if len(requests) > MAX_REQUESTS:
         raise ConfigError(f"{path}requests", f"{len(requests)} are too many, at most {MAX_REQUESTS} are allowed")
@@ -176,4 +189,5 @@ def _view(data: Mapping[str, Any], path: str, num_facts: int) -> View:
         raise ConfigError(f"{path}request", f"{shown(request)} is not allowed, must be one of {', '.join(ids)}")
     if len(data["expect"]) < num_facts:
         raise ConfigError(f"{path}expect", f"{len(data['expect'])} facts are too few, must be {num_facts} or more")
-    return View(scenario, step, request, data["expect"])
+    findings = tuple(finding.code for finding in diagnose(parsed, run))
+    return View(scenario, step, request, data["expect"], findings)

@@ -87,7 +87,8 @@ def _difference(found: Difference, words: Words) -> str:
     for head, value, why in zip(heads, (found.left, found.right), (found.why_left, found.why_right), strict=True):
         reasons = "".join(element("p", None, _why(request, reason, words)) for request, reason in why.items())
         sides.append(element("div", None, element("h4", None, escape(head)), _value(value), reasons))
-    return element("p", None, text) + element("div", {"class": "edit-sides"}, *sides)
+    caution = element("p", {"class": "edit-hint"}, words.html("edit.words")) if found.why_right else ""
+    return element("p", None, text) + element("div", {"class": "edit-sides"}, *sides) + caution
 
 
 def _why(request_id: str, reason: Mapping[str, Any], words: Words) -> str:

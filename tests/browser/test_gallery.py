@@ -46,6 +46,8 @@ def test_cards_are_found_by_all_words(show: Callable[[str], Locator]) -> None:
     [
         ("en", "head_of_line kv_blocks", "Small ones behind a large one"),
         ("en", "vllm#35541", "Waiting for ever"),
+        ("en", "thrash", "In and out again"),
+        ("zh", "反复抢占", "进来又出去"),
         ("zh", "水位线 抢占", "门口的水位线"),
         ("zh", "chunked_mm_input_off\u3000文字", "先文字，后图像"),
     ],

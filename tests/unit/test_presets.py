@@ -132,7 +132,7 @@ def test_a_button_sets_every_control_to_its_scenario(view: View) -> None:
 def test_the_gallery_shows_every_preset(language: str) -> None:
     loader = FileSystemLoader(ROOT / "templates")
     jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    words = Words(language, read_catalogs("page.")[language])
+    words = Words(language, read_catalogs("page.", "diagnosis.")[language])
     text = jinja.get_template("gallery.html").render(presets=PRESETS, language=language, words=words)
     names = [view.scenario["name"] for view in VIEWS]
     assert re.findall(r'<button [^>]*data-preset="([^"]+)"', text) == names
