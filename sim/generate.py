@@ -142,8 +142,8 @@ GENERATOR: tuple[Parameter, ...] = (
         "priorities",
         "text",
         "0",
-        "Priorities, separated by commas; each request gets one of them by chance.",
-        "优先级，以逗号分隔；每个请求随机得到其中一个。",
+        "Priorities, separated by commas; each request gets one of them by chance. They count under policy = priority.",
+        "优先级，以逗号分隔；每个请求随机得到其中一个。policy为priority时才起作用。",
         maximum=MAX_LEVELS_CHARACTERS,
     ),
 )

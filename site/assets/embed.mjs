@@ -3,6 +3,7 @@
 import { changedValues, hasAddress } from "./address.mjs";
 
 const FOOTER = 96; // pixels of an embed below its figure
+const TOOL = 900; // pixels: a tool of a page's length scrolls inside its frame
 
 /** Lets the button of each figure work. */
 export function offerEmbeds(figures) {
@@ -35,7 +36,7 @@ function embedCode(figure, path) {
     src: address.href,
     title: figure.shadowRoot.querySelector("figcaption").textContent.trim(),
     width: "100%",
-    height: Math.ceil((figure.shadowRoot.querySelector("figure").offsetHeight + FOOTER) / 10) * 10,
+    height: hasAddress([figure]) ? TOOL : heightOf(figure),
     loading: "lazy",
     allow: "fullscreen; clipboard-write",
     referrerpolicy: "strict-origin-when-cross-origin",
@@ -43,6 +44,8 @@ function embedCode(figure, path) {
   for (const [name, value] of Object.entries(attributes)) frame.setAttribute(name, value);
   return frame.outerHTML;
 }
+
+const heightOf = (figure) => Math.ceil((figure.shadowRoot.querySelector("figure").offsetHeight + FOOTER) / 10) * 10;
 
 async function copy(text) {
   try {

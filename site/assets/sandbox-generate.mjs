@@ -9,6 +9,7 @@ export function generateRequests(figure) {
   const form = document.querySelector("[data-generate]");
   if (!form) return;
   const told = form.querySelector("[data-told]");
+  form.addEventListener("input", () => { told.hidden = true; });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {

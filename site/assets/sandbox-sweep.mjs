@@ -66,6 +66,7 @@ export class SweepPanel extends HTMLElement {
       this.#swept = { scenario, points, results: [] };
       this.#opened = "";
       this.#picked = null;
+      this.#tellServe("");
       await this.#runAll(run, this.#swept);
     } catch (error) {
       if (run === this.#run) this.#refuse(error);
@@ -128,8 +129,15 @@ export class SweepPanel extends HTMLElement {
       if (each.dataset.set === point.dataset.set) place.setAttribute("aria-current", "true");
       else place.removeAttribute("aria-current");
     }
+    this.#tellServe(this.querySelector("tr[aria-current] .sweep-serve").textContent);
     const detail = { scenario: this.#swept.scenario, point: this.#picked };
     this.dispatchEvent(new CustomEvent("pick", { detail, bubbles: true }));
+  }
+
+  #tellServe(line) {
+    const place = this.querySelector("[data-picked]");
+    place.hidden = line === "";
+    place.querySelector("code").textContent = line;
   }
 
   /** Tells whether the result is of an older scenario. */

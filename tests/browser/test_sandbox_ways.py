@@ -245,6 +245,8 @@ def test_a_point_of_a_sweep_opens_its_run(sandbox: Locator):
     points.first.click()
     expect(control(sandbox, "max_num_batched_tokens")).to_have_value(re.compile("^(8|16)$"))
     expect(sandbox).to_have_attribute("data-state", "current")
+    batched = control(sandbox, "max_num_batched_tokens").input_value()
+    expect(panel.locator("[data-picked]")).to_contain_text(f"vllm serve MODEL --max-num-batched-tokens {batched} ")
     # The result is of this scenario too, until it is another one.
     panel.locator("[name=run]").focus()
     expect(panel.locator("[data-old]")).to_be_hidden()
