@@ -25,8 +25,16 @@ def draw_findings(findings: Sequence[Finding], words: Words) -> str:
     if not findings:
         looked = words("diagnosis.join").join(words(f"diagnosis.name.{code}") for code in CODES)
         return element("p", {"class": "healthy"}, words.html("diagnosis.healthy", looked=looked))
-    items = (_item(index, finding, words) for index, finding in enumerate(findings))
-    return element("ol", {"class": "findings"}, *items)
+    items = [_item(index, finding, words) for index, finding in enumerate(findings)]
+    drawn = element("ol", {"class": "findings"}, *items)
+    if any(_needs_memory(finding.change) for finding in findings):
+        drawn += element("p", {"class": "quiet"}, words.html("diagnosis.memory"))
+    return drawn
+
+
+def _needs_memory(change: Change) -> bool:
+    """Whether there are to be more blocks of the same size."""
+    return "num_gpu_blocks" in change and "block_size" not in change
 
 
 def _item(index: int, finding: Finding, words: Words) -> str:

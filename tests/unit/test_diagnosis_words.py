@@ -57,6 +57,18 @@ def words():
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("change", "is_told"),
+    [({"num_gpu_blocks": 20}, True), ({"num_gpu_blocks": 20, "block_size": 4}, False), ({"max_num_seqs": 2}, False)],
+)
+def test_more_blocks_need_memory(words, language, change, is_told):
+    operands = {"preemptions": 4, "id": "A", "times": 3, "recomputed": 9, "computed": 20}
+    some = Finding("thrash", "warning", (), ("A",), operands, change)
+    html = draw_findings([some, some], words[language])
+    assert html.count("--gpu-memory-utilization") == is_told
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_code_has_words(words, language):
     have = words[language]._messages
     causes = set(re.findall(r'"code": "(\w+)"', inspect.getsource(reasons)))
