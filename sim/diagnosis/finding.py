@@ -52,8 +52,8 @@ class Finding:
 
 
 CODES = (
-    *("refused", "never_fits", "livelock", "stalled", "starvation", "head_of_line", "thrash", "budget_unused"),
-    *("prefill_stalls", "block_waste", "cache_off", "cache_blocks", "cache_evicted"),
+    *("refused", "never_fits", "livelock", "stalled", "starvation", "head_of_line", "thrash", "output_cut"),
+    *("budget_unused", "prefill_stalls", "block_waste", "cache_off", "cache_blocks", "cache_evicted"),
 )
 """What is looked for, in the order in which it is told among equals."""
 

@@ -1,6 +1,7 @@
 """Rules about requests that never get all of their tokens."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..config import Config, Refusal
@@ -8,7 +9,7 @@ from ..parameter import Value
 from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane
 from ..scenario import RequestSpec
-from .changes import accepted, larger_budget, larger_encoder, offer, remove
+from .changes import accepted, changed, larger_budget, larger_encoder, offer, remove
 from .facts import Facts
 from .finding import Change, Finding, Operands, merged
 
@@ -100,14 +101,14 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
     * `chunked_mm_input_off`: an image may not be cut and is larger than the budget of a step.
     * `chunked_prefill_off`: its prompt may not be cut and is longer than the budget of a step.
 
-    One finding a limit, with the numbers of the request that needs most. The change raises the limit to these.
+    One finding a limit, with the numbers of the request that needs most. The change is `room_for_all`.
     """
     found: dict[str, list[Lane]] = {}
     left = frozenset(facts.trace.unfinished)
     has = {limit.code: limit.has(facts) for limit in LIMITS}
     for lane in facts.lanes.lanes:
         for limit in LIMITS:
-            there = bool(lane.stretches) if limit.whatever else lane.spec.id in left
+            there = lane.spec.id in left or (limit.whatever and bool(lane.stretches))
             if there and limit.needs(lane.spec, facts) > has[limit.code]:
                 found.setdefault(limit.code, []).append(lane)
                 break
@@ -119,7 +120,61 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
             operands: Operands = {"limit": limit.code, "id": largest.spec.id, "needs": needs, "has": has[limit.code]}
             spans = merged((each.stretches[0].first, each.stretches[-1].last) for each in lanes if each.stretches)
             ids = tuple(lane.spec.id for lane in lanes)
-            yield Finding("never_fits", "error", spans, ids, operands, limit.change(facts.config, needs))
+            yield Finding("never_fits", "error", spans, ids, operands, room_for_all(facts))
+
+
+def room_for_all(facts: Facts) -> Change:
+    """What raises every limit that a request exceeds, one after the other: a longer context needs more blocks.
+
+    Nothing, if one of them cannot be raised. Requests that are aborted need no room.
+    """
+    specs = [spec for spec in facts.scenario.requests if spec.abort_step is None]
+    change: dict[str, Value] = {}
+    for limit in LIMITS:
+        config = changed(facts.config, change)
+        there = replace(facts, scenario=replace(facts.scenario, config=config))
+        needs = max((limit.needs(spec, there) for spec in specs), default=0)
+        if needs > limit.has(there):
+            more = limit.change(config, needs)
+            if not more:
+                return {}
+            change |= more
+    return change
+
+
+def output_cut(facts: Facts) -> Iterator[Finding]:
+    """A request ends at max_model_len, before all of its output has come; a server refuses one that asks for so much.
+
+    The spans are the steps of the last tokens. The change is `room_for_all`, with max_model_len raised to the longest.
+
+    Source: `vllm/v1/core/sched/utils.py::check_stop`.
+    """
+    limit, left = facts.config.max_model_len, frozenset(facts.trace.unfinished)
+    cut = {
+        lane: lost
+        for lane in facts.lanes.lanes
+        if lane.spec.id not in left and lane.spec.abort_step is None and (lost := lost_tokens(lane.spec, limit)) > 0
+    }
+    if not cut:
+        return
+    longest = max(cut, key=lambda lane: lane.spec.prompt_tokens + lane.spec.output_tokens)
+    needs = longest.spec.prompt_tokens + longest.spec.output_tokens
+    longer = replace(facts, scenario=replace(facts.scenario, config=replace(facts.config, max_model_len=needs)))
+    change = {**_larger_model_len(facts.config, needs), **room_for_all(longer)}
+    operands: Operands = {
+        "id": longest.spec.id,
+        "needs": needs,
+        "has": limit,
+        "lost": sum(cut.values()),
+        "count": len(cut),
+    }
+    spans = merged((lane.stretches[-1].last,) * 2 for lane in cut if lane.stretches)
+    yield Finding("output_cut", "warning", spans, tuple(lane.spec.id for lane in cut), operands, change)
+
+
+def lost_tokens(spec: RequestSpec, max_model_len: int) -> int:
+    """Output tokens that do not come because the sequence has its greatest length; one comes after any prompt."""
+    return spec.output_tokens - max(min(spec.output_tokens, max_model_len - spec.prompt_tokens), 1)
 
 
 # ---------------------------------------------------------------- runs without an end

@@ -13,6 +13,7 @@ from ..scenario import Scenario
 from ..trace import Trace
 from .changes import changed
 from .finding import Finding
+from .stuck import lost_tokens
 
 BETTER_PERMILLE = 50
 """By so much the number that decides must get better."""
@@ -77,6 +78,7 @@ SHOWN = {
     "starvation": ("waited", *_WAITS),
     "head_of_line": ("waited", *_WAITS),
     "thrash": ("recomputed", "preemptions", "waited", "total", "ttft_p99", "itl_p99"),
+    "output_cut": ("cut", "total", "preemptions"),
     "budget_unused": ("waited", *_WAITS),
     "prefill_stalls": ("itl_p99", "ttft_p50", "ttft_p99", "total"),
     "block_waste": ("total", "ttft_p50", "ttft_p99", "preemptions"),
@@ -127,6 +129,7 @@ def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, in
     return {
         "unfinished": len({*trace.unfinished, *_overlong(scenario, finding)}),
         "waited": sum(waits),
+        "cut": sum(lost_tokens(spec, scenario.config.max_model_len) for spec in scenario.requests if spec.id in ids),
         "total": _total(summary),
         "prefill": summary.prefill_tokens,
         "recomputed": summary.recomputed_tokens,
@@ -153,6 +156,7 @@ UNITS = {
     "waited": "steps",
     "prefill": "tokens",
     "recomputed": "tokens",
+    "cut": "tokens",
     "budget_used": "permille",
     "unfinished": "requests",
     "preemptions": "",

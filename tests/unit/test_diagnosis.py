@@ -128,13 +128,38 @@ def test_never_fits(misfit, config, operands, change):
     ("fits", "config"),
     [
         (request("A", 20, 25), {"num_gpu_blocks": 12}),
-        (request("A", 63, 5), {}),
+        (request("A", 63, 1), {}),
         (request("A", 20, 5, images=[{"offset": 2, "length": 8}]), {"encoder_compute_budget": 8}),
         (request("A", 16, 5), {"enable_chunked_prefill": False, "max_num_batched_tokens": 64}),
     ],
 )
 def test_just_fits(fits, config):
     assert codes(request("B", 5, 5), fits, **config) == []
+
+
+def test_one_change_makes_room_for_all():
+    """A prompt too long for the context and, with a longer one, for the pool; it has not run, and counts all the same."""
+    run = scenario(request("A", 70, 8), request("B", 20, 30, 1), max_model_len=40, num_gpu_blocks=9)
+    trace = simulate(run)
+    found = diagnose(run, trace)
+    limits = {finding.operands["limit"]: finding for finding in found if finding.code == "never_fits"}
+    assert {limit: finding.operands["id"] for limit, finding in limits.items()} == {"model_len": "A", "blocks": "B"}
+    for finding in limits.values():
+        assert finding.change == {"max_model_len": 78, "num_gpu_blocks": 21}
+        trial = try_change(run, trace, finding)
+        assert (trial.helps, trial.numbers[0].after) == (True, 0)
+
+
+def test_output_that_is_cut():
+    run = scenario(request("A", 30, 30), request("B", 40, 3, 1), request("C", 5, 5, 2), max_model_len=40)
+    trace = simulate(run)
+    finding = the("output_cut", diagnose(run, trace))
+    assert finding.requests == ("A", "B")
+    assert finding.operands == {"id": "A", "needs": 60, "has": 40, "lost": 22, "count": 2}
+    assert finding.change == {"max_model_len": 60}
+    assert sum(map(len, (step.generated for step in trace.steps))) == 10 + 1 + 5
+    trial = try_change(run, trace, finding)
+    assert (trial.helps, trial.numbers[0]) == (True, Number("cut", 22, 0, "tokens"))
 
 
 def test_what_is_aborted_was_not_too_large():
