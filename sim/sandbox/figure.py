@@ -20,6 +20,7 @@ from .form import form
 from .lanes import EVENTS
 from .moment import moment_of
 from .numbers import numbers
+from .outcome import outcome, warnings
 from .run import KEPT_RUNS, RUNS, Run, key_of, run_of
 from .step import happens, step_panel
 from .timeline import band_place, timeline
@@ -135,22 +136,8 @@ def _step(run: Run, values: Mapping[str, Value]) -> int:
 
 
 def _outcome(run: Run, words: Words) -> str:
-    """How the run ended, and what vLLM warns about."""
-    trace, summary = run.trace, run.summary
-    told = {"n": summary.requests, "finished": summary.finished, "steps": run.num_steps}
-    if not run.scenario.requests:
-        sentence = words.html("sandbox.outcome.nobody")
-    else:
-        sentence = words.html(f"sandbox.outcome.{trace.outcome}", left=_listed(trace.unfinished, words), **told)
-    data = {"class": f"outcome {trace.outcome}", "data-outcome": trace.outcome}
-    warnings = [element("p", {"class": "warning"}, escape(warning)) for warning in trace.warnings]
-    return element("p", data, sentence) + "".join(warnings)
-
-
-def _listed(ids: Sequence[str], words: Words) -> str:
-    most = 6
-    named = words("list.and").join(ids[:most])
-    return named if len(ids) <= most else words("sandbox.and_more", names=named, n=len(ids) - most)
+    data = {"class": f"outcome {run.trace.outcome}", "data-outcome": run.trace.outcome}
+    return element("p", data, outcome(run, words)) + warnings(run, words)
 
 
 def _sentence(run: Run, step: int, words: Words) -> str:

@@ -186,6 +186,21 @@ def test_nothing_to_run_and_nothing_that_can_run():
     assert 'data-finding="never_fits"' in html
 
 
+@pytest.mark.parametrize(
+    ("num_long", "lines"),
+    [
+        (3, ["r0", "r1", "r2"]),
+        (40, ["r0", "r1", "r2", "37 more warnings; the saved trace has them all."]),
+    ],
+)
+def test_many_warnings_are_counted(num_long, lines):
+    long = list_text([{"id": f"r{n}", "prompt_tokens": 90, "output_tokens": 1} for n in range(num_long)])
+    html = SANDBOX.render(values(requests=long, max_model_len=64), WORDS)
+    told = re.findall(r'<p class="warning">(?:request (r\d+): prompt_tokens \(90\) exceeds|(.*?)</p>)', html)
+    assert ["".join(line) for line in told] == lines
+    assert len(run_of(values(requests=long, max_model_len=64)).trace.warnings) == num_long
+
+
 # --- long runs, long texts, files
 
 
