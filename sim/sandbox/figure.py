@@ -13,7 +13,7 @@ from ..figures.figure import Figure
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Value, shown
-from .against import advance_baseline, baseline_of, buttons, difference
+from .against import advance_baseline, baseline_of, buttons, difference, unlike
 from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
@@ -53,7 +53,8 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
     """
     run, baseline = run_of(values), baseline_of(values)
     if not run.num_steps:
-        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words)], 0)
+        compared = [_compare(run, baseline, values, words)] if baseline else []
+        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words), *compared], 0)
     step, row = _step(run, values), values["row"]
     assert isinstance(row, int)
     window = window_of(run, step, str(values["columns"]), row, str(values["request"]))
@@ -65,7 +66,7 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
         _findings(run, words),
         element("section", {"class": "memory", "data-part": "blocks"}, _blocks(run, step, words)),
         _compare(run, baseline, values, words),
-        element("section", {"class": "numbers"}, numbers(run.summary, baseline.summary if baseline else None, words)),
+        _numbers(run, baseline, words),
     ]
     return Drawn(parts, band_place(window, step))
 
@@ -208,3 +209,8 @@ def _compare(run: Run, baseline: Run | None, values: Mapping[str, Value], words:
     about = element("p", {"class": "quiet"}, words.html("sandbox.compare.how")) if baseline is None else ""
     told = "" if baseline is None else difference(run, baseline, words)
     return element("section", {"class": "compare", "data-part": "compare"}, title, about, buttons(values, words), told)
+
+
+def _numbers(run: Run, baseline: Run | None, words: Words) -> str:
+    told = numbers(run.summary, baseline.summary if baseline else None, words)
+    return element("section", {"class": "numbers"}, told, unlike(run, baseline, words) if baseline else "")

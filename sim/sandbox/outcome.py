@@ -24,7 +24,7 @@ def outcome(run: Run, words: Words) -> str:
 
 
 def _listed(ids: Sequence[str], words: Words) -> str:
-    named = words("list.and").join(ids[:MOST_NAMED])
+    named = words("list.short").join(ids[:MOST_NAMED])
     return named if len(ids) <= MOST_NAMED else words("sandbox.and_more", names=named, n=len(ids) - MOST_NAMED)
 
 
