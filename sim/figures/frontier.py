@@ -105,9 +105,8 @@ def _over_metric(runs: Sequence[Run], x: str, y: str, view: View) -> tuple[str, 
     """Two numbers against each other: the sentence and the picture."""
     values = [(run.numbers[x] or 0, run.numbers[y] or 0) for run in runs]
     line = frontier(values, (METRICS[x].better, METRICS[y].better))
-    first, last = (_settings(runs[place].point) for place in (line[0], line[-1]))
     names = {"x": view.words(f"sweep.metric.{x}"), "y": view.words(f"sweep.metric.{y}")}
-    told = view.words.html("sweep.told", kept=len(line), n=len(runs), first=first, last=last, **names)
+    told = _told_frontier(runs, values, line, names, view.words)
     spots = [
         _spot(run, across, up, (x, y), "kept" if place in line else "beaten", view)
         for place, (run, (across, up)) in enumerate(zip(runs, values, strict=True))
@@ -116,13 +115,41 @@ def _over_metric(runs: Sequence[Run], x: str, y: str, view: View) -> tuple[str, 
     return told, scatter(scales[0], scales[1], spots, line, view.words("sweep.alt", n=len(runs), **names))
 
 
+def _told_frontier(
+    runs: Sequence[Run], values: Sequence[tuple[int, int]], line: Sequence[int], names: Mapping[str, str], words: Words
+) -> str:
+    """Where each of two numbers is best; where one run is best in both there is nothing to trade."""
+    ends = [[place for place in line if values[place] == values[end]] for end in (line[0], line[-1])]
+    (first, equal), (last, _) = (_cheapest(runs, places, words) for places in ends)
+    if ends[0] == ends[1]:
+        return words.html("sweep.told.both", n=len(runs), best=_settings(first.point), **names) + equal
+    told = {"kept": len(line), "n": len(runs), "first": _settings(first.point), "last": _settings(last.point)}
+    return words.html("sweep.told", **told, **names)
+
+
+def _cheapest(runs: Sequence[Run], places: Sequence[int], words: Words) -> tuple[Run, str]:
+    """Of runs with equal numbers the one to name, and a sentence that counts the others.
+
+    Blocks cost memory: the one with the fewest is named, else the first.
+    """
+    named = min(places, key=lambda place: _num_blocks(runs[place].point))
+    others = len(places) - 1
+    return runs[named], words("sentence.join") + words.html("sweep.told.equal", n=others) if others else ""
+
+
+def _num_blocks(point: Point) -> int:
+    value = point.get("num_gpu_blocks")
+    return value if isinstance(value, int) else 0
+
+
 def _over_key(runs: Sequence[Run], _: str, y: str, view: View) -> tuple[str, str]:
     """One number for each value of the key: the sentence and the picture."""
     (key,) = runs[0].point
     values = [run.numbers[y] or 0 for run in runs]
-    best = runs[values.index((max if METRICS[y].better > 0 else min)(values))]
+    best = (max if METRICS[y].better > 0 else min)(values)
+    first, equal = _cheapest(runs, [place for place, value in enumerate(values) if value == best], view.words)
     names = {"x": key, "y": view.words(f"sweep.metric.{y}")}
-    told = view.words.html("sweep.told.varied", best=_label(best.point), **names)
+    told = view.words.html("sweep.told.varied", best=_label(first.point), **names) + equal
     spots = [_spot(run, place, values[place], (y,), "kept", view) for place, run in enumerate(runs)]
     across, up = place_scale(key, [_label(run.point) for run in runs]), _scale(METRICS[y], values, view)
     return told, scatter(across, up, spots, range(len(runs)), view.words("sweep.alt", n=len(runs), **names))

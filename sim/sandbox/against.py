@@ -14,10 +14,13 @@ from ..parameter import Value, shown
 from ..parameters import CONFIG
 from ..reasons import Reason
 from ..residency import FOR_EVER
+from .outcome import outcome
 from .run import RUNS, Run, config_of, key_of
 
 MOST_SHOWN = 160
 """Characters of a value that are shown."""
+MOST_REASONS = 6
+"""Requests of a side whose reasons are told."""
 
 
 def advance_baseline(values: Mapping[str, Value], num_requests: int) -> Progress | None:
@@ -73,12 +76,26 @@ def _button(name: str, sets: Mapping[str, Value], words: Words) -> str:
 
 
 def difference(now: Run, baseline: Run, words: Words) -> str:
-    """Which keys differ, and the first step in which the two decide differently, with the reasons on both sides."""
-    parts = [element("p", None, words.html("sandbox.keys"), " ", _keys(now, baseline))]
+    """Which keys differ, the first step in which the two decide differently, with the reasons, and how they end."""
+    keys = element("p", None, words.html("sandbox.keys"), " ", _keys(now, baseline))
     found = first_difference(baseline.trace, now.trace, DECISIONS)
-    if found is None:
-        return "".join((*parts, element("p", None, words.html("sandbox.same", n=now.num_steps))))
-    return "".join((*parts, _first(found, words)))
+    if found is None or found.field == "outcome":
+        told = element("p", None, words.html("sandbox.same", n=now.num_steps)) if now.num_steps else ""
+    else:
+        told = _shorter(now, baseline, words) if found.field == "steps" else _first(found, words)
+    return keys + told + _ends(now, baseline, words)
+
+
+def unlike(now: Run, baseline: Run, words: Words) -> str:
+    """That the percentiles of the two are of different requests, where they are; else nothing."""
+    if _who_finishes(now) == _who_finishes(baseline):
+        return ""
+    counts = {"finished": now.summary.finished, "other": baseline.summary.finished, "n": now.summary.requests}
+    return element("p", {"class": "warning"}, words.html("sandbox.unlike", **counts))
+
+
+def _who_finishes(run: Run) -> set[str]:
+    return {lane.spec.id for lane in run.lanes.lanes if lane.finished is not None}
 
 
 def _keys(now: Run, baseline: Run) -> str:
@@ -97,24 +114,57 @@ def _plain(value: object) -> str:
 
 
 def _first(found: Difference, words: Words) -> str:
-    if found.field in ("error", "steps", "outcome"):
-        told = words.html("sandbox.differs.end", step=str(found.step), field=found.field)
-    else:
-        told = words.html("sandbox.differs", step=str(found.step), field=found.field)
-    jump = {"type": "button", "class": "jump", "data-set": json.dumps({"step": found.step})}
-    button = element("button", jump, words.html("sandbox.goto", step=str(found.step)))
+    told = words.html("sandbox.differs", step=str(found.step), field=found.field)
     sides = [
         _side(words("sandbox.baseline"), found.left, found.why_left, words),
         _side(words("sandbox.now"), found.right, found.why_right, words),
     ]
-    return element("p", {"data-differs": found.step}, told, " ", button) + element("div", {"class": "sides"}, *sides)
+    return _parted(found.step, told, found.step, words) + element("div", {"class": "sides"}, *sides)
+
+
+def _parted(differs: int, told: str, step: int, words: Words) -> str:
+    """Where the two part, with a button that goes to `step`, if the run as set now has any."""
+    jump = {"type": "button", "class": "jump", "data-set": json.dumps({"step": step})}
+    button = element("button", jump, words.html("sandbox.goto", step=str(step))) if step >= 0 else ""
+    return element("p", {"data-differs": differs}, told, " ", button)
 
 
 def _side(name: str, value: object, why: Mapping[str, Reason], words: Words) -> str:
     text = json.dumps(value)
     cut = text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
-    reasons = [element("p", {"data-request": who}, _why(who, reason, words)) for who, reason in why.items()]
-    return element("div", None, element("h4", None, escape(name)), element("code", None, escape(cut)), *reasons)
+    return element(
+        "div", None, element("h4", None, escape(name)), element("code", None, escape(cut)), _whys(why, words)
+    )
+
+
+def _shorter(now: Run, baseline: Run, words: Words) -> str:
+    """Of two that decide the same as long as both go on: which one ends first."""
+    n = min(now.num_steps, baseline.num_steps)
+    told = words.html(f"sandbox.differs.end.{'now' if n == now.num_steps else 'baseline'}", n=n)
+    if n:
+        told += words("sentence.join") + words.html("sandbox.differs.until")
+    return _parted(n, told, min(n, now.num_steps - 1), words)
+
+
+def _ends(now: Run, baseline: Run, words: Words) -> str:
+    """How the two end, unless all is well with both; of one that stalls, why nobody gets anything any more."""
+    if now.trace.outcome == baseline.trace.outcome == "finished":
+        return ""
+    sides = []
+    for name, run in (("sandbox.baseline", baseline), ("sandbox.now", now)):
+        # Who stands behind another is told by what holds that one.
+        stuck = {who: reason for who, reason in run.trace.stuck.items() if reason["code"] != "head_of_line"}
+        told = (element("p", None, outcome(run, words)), _whys(stuck, words))
+        sides.append(element("div", None, element("h4", None, words.html(name)), *told))
+    return element("p", None, words.html("sandbox.ends")) + element("div", {"class": "sides"}, *sides)
+
+
+def _whys(why: Mapping[str, Reason], words: Words) -> str:
+    """The first reasons in words, each a paragraph, and how many more there are."""
+    told = [element("p", {"data-request": who}, _why(who, why[who], words)) for who in list(why)[:MOST_REASONS]]
+    if len(why) > MOST_REASONS:
+        told.append(element("p", {"class": "quiet"}, words.html("sandbox.reasons.more", n=len(why) - MOST_REASONS)))
+    return "".join(told)
 
 
 def _why(request_id: str, reason: Reason, words: Words) -> str:

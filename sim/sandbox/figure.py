@@ -13,13 +13,14 @@ from ..figures.figure import Figure
 from ..figures.html import element, escape
 from ..figures.words import Words
 from ..parameter import Value, shown
-from .against import advance_baseline, baseline_of, buttons, difference
+from .against import advance_baseline, baseline_of, buttons, difference, unlike
 from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
 from .lanes import EVENTS
 from .moment import moment_of
 from .numbers import numbers
+from .outcome import outcome, warnings
 from .run import KEPT_RUNS, RUNS, Run, key_of, run_of
 from .step import happens, step_panel
 from .timeline import band_place, timeline
@@ -52,7 +53,8 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
     """
     run, baseline = run_of(values), baseline_of(values)
     if not run.num_steps:
-        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words)], 0)
+        compared = [_compare(run, baseline, values, words)] if baseline else []
+        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words), *compared], 0)
     step, row = _step(run, values), values["row"]
     assert isinstance(row, int)
     window = window_of(run, step, str(values["columns"]), row, str(values["request"]))
@@ -64,7 +66,7 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
         _findings(run, words),
         element("section", {"class": "memory", "data-part": "blocks"}, _blocks(run, step, words)),
         _compare(run, baseline, values, words),
-        element("section", {"class": "numbers"}, numbers(run.summary, baseline.summary if baseline else None, words)),
+        _numbers(run, baseline, words),
     ]
     return Drawn(parts, band_place(window, step))
 
@@ -135,22 +137,8 @@ def _step(run: Run, values: Mapping[str, Value]) -> int:
 
 
 def _outcome(run: Run, words: Words) -> str:
-    """How the run ended, and what vLLM warns about."""
-    trace, summary = run.trace, run.summary
-    told = {"n": summary.requests, "finished": summary.finished, "steps": run.num_steps}
-    if not run.scenario.requests:
-        sentence = words.html("sandbox.outcome.nobody")
-    else:
-        sentence = words.html(f"sandbox.outcome.{trace.outcome}", left=_listed(trace.unfinished, words), **told)
-    data = {"class": f"outcome {trace.outcome}", "data-outcome": trace.outcome}
-    warnings = [element("p", {"class": "warning"}, escape(warning)) for warning in trace.warnings]
-    return element("p", data, sentence) + "".join(warnings)
-
-
-def _listed(ids: Sequence[str], words: Words) -> str:
-    most = 6
-    named = words("list.and").join(ids[:most])
-    return named if len(ids) <= most else words("sandbox.and_more", names=named, n=len(ids) - most)
+    data = {"class": f"outcome {run.trace.outcome}", "data-outcome": run.trace.outcome}
+    return element("p", data, outcome(run, words)) + warnings(run, words)
 
 
 def _sentence(run: Run, step: int, words: Words) -> str:
@@ -221,3 +209,8 @@ def _compare(run: Run, baseline: Run | None, values: Mapping[str, Value], words:
     about = element("p", {"class": "quiet"}, words.html("sandbox.compare.how")) if baseline is None else ""
     told = "" if baseline is None else difference(run, baseline, words)
     return element("section", {"class": "compare", "data-part": "compare"}, title, about, buttons(values, words), told)
+
+
+def _numbers(run: Run, baseline: Run | None, words: Words) -> str:
+    told = numbers(run.summary, baseline.summary if baseline else None, words)
+    return element("section", {"class": "numbers"}, told, unlike(run, baseline, words) if baseline else "")

@@ -151,7 +151,7 @@ def test_one_change_makes_room_for_all():
 
 
 def test_output_that_is_cut():
-    run = scenario(request("A", 30, 30), request("B", 40, 3, 1), request("C", 5, 5, 2), max_model_len=40)
+    run = scenario(request("A", 30, 30), request("B", 39, 3, 1), request("C", 5, 5, 2), max_model_len=40)
     trace = simulate(run)
     finding = the("output_cut", diagnose(run, trace))
     assert finding.requests == ("A", "B")

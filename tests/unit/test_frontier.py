@@ -140,9 +140,24 @@ def test_beaten_runs_are_hollow(words):
         *(("beaten", "1"), ("beaten", "2"), ("kept", "8"))
     ]
     names = {"x": words("sweep.metric.throughput"), "y": words("sweep.metric.ttft_p99")}
-    best = "max_num_seqs = 8"
-    assert words.html("sweep.told", kept=1, n=3, first=best, last=best, **names) in html
+    assert f'<p class="sweep-told">{words.html("sweep.told.both", n=3, best="max_num_seqs = 8", **names)}</p>' in html
     assert 'class="sweep-line"' not in html
+
+
+def test_equal_runs_are_no_trade_off_and_no_reason_to_buy_blocks(words):
+    equal = words("sentence.join") + words("sweep.told.equal", n=1)
+    told = words.html("sweep.told.varied", x="num_gpu_blocks", y=words("sweep.metric.throughput"), best="40") + equal
+    assert f"{told}</p>" in draw(words, ["num_gpu_blocks=100,40,20"], x="varied", y="throughput")
+    names = {"x": words("sweep.metric.throughput"), "y": words("sweep.metric.ttft_p99")}
+    told = words.html("sweep.told.both", n=3, best="num_gpu_blocks = 40", **names) + equal
+    assert f"{told}</p>" in draw(words, ["num_gpu_blocks=100,40,20"])
+
+
+def test_the_ends_of_a_trade_off_are_those_with_the_fewest_blocks(words):
+    html = draw(words, ["num_gpu_blocks=100,40", "max_num_batched_tokens=16,64"], x="throughput", y="budget_used")
+    ends = [f"num_gpu_blocks = 40, max_num_batched_tokens = {tokens}" for tokens in (64, 16)]
+    names = {"x": words("sweep.metric.throughput"), "y": words("sweep.metric.budget_used")}
+    assert words.html("sweep.told", kept=4, n=4, first=ends[0], last=ends[1], **names) in html
 
 
 def test_units_follow_the_scenario(words):

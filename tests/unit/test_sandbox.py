@@ -16,6 +16,7 @@ from sim.errors import ConfigError
 from sim.figures.words import Words
 from sim.page import Texts, handle
 from sim.parameters import CONFIG
+from sim.sandbox.against import unlike
 from sim.sandbox.controls import CONTROLS, FIRST_CONFIG, REQUESTS, first_values, list_text, values_of
 from sim.sandbox.figure import SANDBOX, advance, draw
 from sim.sandbox.form import GROUPS
@@ -184,6 +185,92 @@ def test_nothing_to_run_and_nothing_that_can_run():
     html = SANDBOX.render(values(requests=never, max_model_len=4096), WORDS)
     assert 'data-outcome="stalled"' in html
     assert 'data-finding="never_fits"' in html
+
+
+@pytest.mark.parametrize(
+    ("num_long", "lines"),
+    [
+        (3, ["r0", "r1", "r2"]),
+        (40, ["r0", "r1", "r2", "37 more warnings; the saved trace has them all."]),
+    ],
+)
+def test_many_warnings_are_counted(num_long, lines):
+    long = list_text([{"id": f"r{n}", "prompt_tokens": 90, "output_tokens": 1} for n in range(num_long)])
+    html = SANDBOX.render(values(requests=long, max_model_len=64), WORDS)
+    told = re.findall(r'<p class="warning">(?:request (r\d+): prompt_tokens \(90\) exceeds|(.*?)</p>)', html)
+    assert ["".join(line) for line in told] == lines
+    assert len(run_of(values(requests=long, max_model_len=64)).trace.warnings) == num_long
+
+
+FITS = {"id": "A", "prompt_tokens": 10, "output_tokens": 2}
+NEVER = {"id": "B", "prompt_tokens": 40, "output_tokens": 2, "arrival_step": 4}
+SHORT = {"id": "C", "prompt_tokens": 4, "output_tokens": 2, "arrival_step": 5}
+
+
+def compared(now, baseline, requests, **changes):
+    """The text of the comparison, with `|` between elements, and of what stands below the table of numbers."""
+    config = json.dumps(FIRST_CONFIG | changes | {"num_gpu_blocks": baseline})
+    changes |= {"num_gpu_blocks": now, "baseline": config, "requests": list_text(requests)}
+    html = "".join(draw(values(**changes), WORDS).parts)
+    comparison = re.search(r'<section class="compare".*?</section>', html)[0]
+    below = re.search(r"</table>([^<]*(?:<p.*?</p>)?)</section>", html)
+    texts = [re.sub(r"</?(?:b|code)>", "", part) for part in (comparison, below[1] if below else "")]
+    return [[text for text in re.split(r"(?:<[^>]*>|\s)*<[^>]*>\s*", part) if text] for part in texts]
+
+
+def test_a_baseline_that_stalls_is_said_to_and_why():
+    comparison, below = compared(16, 5, [FITS, NEVER, SHORT])
+    assert comparison[5:] == [
+        "The baseline ends after 2 steps; the run as set now goes on. Up to there both decide the same.",
+        "Go to step 2",
+        "How they end:",
+        "Baseline",
+        "Stalled after 2 steps: B, C can never be scheduled; 1 of 3 requests finished.",
+        "B waits: all of its tokens need 10 blocks, and 4 are free.",
+        "As set now",
+        "3 of 3 requests finished in 8 steps.",
+    ]
+    assert below == ["The percentiles are of different requests: 3 of 3 finished as set now, 1 of 3 in the baseline."]
+
+
+def test_a_run_that_stalls_beside_its_baseline_has_steps_to_go_to_or_none():
+    comparison, _ = compared(5, 16, [FITS, NEVER])
+    assert comparison[5:7] == [
+        "The run as set now ends after 2 steps; the baseline goes on. Up to there both decide the same.",
+        "Go to step 1",
+    ]
+    comparison, _ = compared(5, 16, [NEVER])
+    assert comparison[5:7] == ["The run as set now ends after 0 steps; the baseline goes on.", "How they end:"]
+    comparison, _ = compared(5, 6, [NEVER])
+    assert comparison[5] == "How they end:"
+
+
+def test_how_two_end_is_told_where_they_part_before_and_one_stalls():
+    together = [FITS | {"output_tokens": 9}, NEVER | {"arrival_step": 1}, SHORT]
+    comparison, _ = compared(16, 7, together)
+    assert comparison[5] == "They first differ in step 1, in new."
+    assert "Stalled after 9 steps: B, C can never be scheduled; 1 of 3 requests finished." in comparison
+    comparison, below = compared(16, 40, [FITS, SHORT])
+    assert comparison[5:] == ["Both decide the same in all 7 steps."]
+    assert below == []
+
+
+def test_percentiles_of_as_many_but_other_requests_are_told_apart():
+    requests = [FITS | {"id": f"r{n}", "output_tokens": 4, "abort_step": 6} for n in range(2)]
+    last, first = (run_of(values(requests=list_text(requests[::way]), max_num_seqs=1)) for way in (-1, 1))
+    assert [run.summary.finished for run in (last, first)] == [1, 1]
+    assert "1 of 2 finished as set now, 1 of 2 in the baseline" in unlike(last, first, WORDS)
+    assert unlike(first, first, WORDS) == ""
+
+
+def test_many_reasons_are_counted():
+    requests = [FITS | {"id": f"r{n}"} for n in range(12)]
+    comparison, _ = compared(1000, 13, requests, max_num_seqs=16, max_num_batched_tokens=256)
+    assert [text for text in comparison if "waits" in text] == [
+        "r4 waits: all of its tokens need 3 blocks, and 0 are free."
+    ]
+    assert len([text for text in comparison if "stands behind" in text]) == 5
+    assert comparison.count("and 2 more requests") == 1
 
 
 # --- long runs, long texts, files
