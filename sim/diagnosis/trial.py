@@ -94,7 +94,7 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
 
     It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
     unfinished, and the whole run takes no more than a fiftieth longer. The last does not count where more requests are
-    finished, nor where chunks are made smaller on purpose: steps are then shorter, and there are more of them.
+    finished or more output comes, nor where chunks are made smaller on purpose: steps are then shorter, and there are more.
 
     Args:
         scenario: what was run.
@@ -174,6 +174,10 @@ def _helps(finding: Finding, before: Mapping[str, int | None], after: Mapping[st
     more_finished = (before["unfinished"] or 0) - (after["unfinished"] or 0)
     if not was or now * 1000 > was * (1000 - BETTER_PERMILLE) or more_finished < 0:
         return False
-    if more_finished or finding.code == "prefill_stalls" or "long_prefill_token_threshold" in finding.change:
+    if (
+        more_finished
+        or finding.code in {"prefill_stalls", "output_cut"}
+        or "long_prefill_token_threshold" in finding.change
+    ):
         return True
     return (after["total"] or 0) * 1000 <= (before["total"] or 0) * (1000 + LONGER_PERMILLE)

@@ -138,7 +138,7 @@ def test_just_fits(fits, config):
 
 
 def test_one_change_makes_room_for_all():
-    """A prompt too long for the context and, with a longer one, for the pool; it has not run, and counts all the same."""
+    """A prompt too long for the context and, with a longer one, for the pool; it counts though it has not run."""
     run = scenario(request("A", 70, 8), request("B", 20, 30, 1), max_model_len=40, num_gpu_blocks=9)
     trace = simulate(run)
     found = diagnose(run, trace)
