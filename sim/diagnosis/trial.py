@@ -94,7 +94,7 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
 
     It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
     unfinished, and the whole run takes no more than a fiftieth longer. The last does not count where more requests are
-    finished or more output comes, nor where chunks are made smaller on purpose: steps are then shorter, and there are more.
+    finished, or more output comes, nor where chunks are made smaller on purpose: steps are then shorter and more.
 
     Args:
         scenario: what was run.
