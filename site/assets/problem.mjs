@@ -29,6 +29,7 @@ export class Problem {
       this.#line.dataset.told = text;
     }
     this.#line.hidden = text === "";
+    this.#figure.toggleAttribute("data-refused", text !== "");
     for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
     const name = /^(?:config\.)?(\w+)/.exec(problem?.field ?? "")?.[1];
     const [control] = controlsOf(form).get(name) ?? [];

@@ -42,6 +42,7 @@ def test_at_work(open_sandbox, language, options):
         group.evaluate("(details) => { details.open = true; }")
     figure.locator('[name="max_num_batched_tokens"]').fill("2")
     expect(figure.locator('[data-part="problem"]')).to_be_visible()
+    expect(figure).to_have_attribute("data-late", "")
     check(page)
 
 
