@@ -1,16 +1,14 @@
 """Rules about requests that never get all of their tokens."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from ..config import Config, Refusal
-from ..parameter import Value
 from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane
-from ..scenario import RequestSpec
-from .changes import accepted, larger_budget, larger_encoder, offer, remove
+from .changes import NOTHING, accepted, difference, offer, remove
 from .facts import Facts
 from .finding import Change, Finding, Operands, merged
+from .limits import LIMITS, raised
 
 
 def refused(config: Config, refusal: Refusal) -> Finding:
@@ -28,69 +26,6 @@ def refused(config: Config, refusal: Refusal) -> Finding:
 # ---------------------------------------------------------------- requests that cannot fit
 
 
-class _Limit(NamedTuple):
-    """A limit that one request alone can exceed: what the request needs of it, and how much there is.
-
-    `whatever`: it is too much even for a request that the run has finished.
-    """
-
-    code: str
-    needs: Callable[[RequestSpec, Facts], int]
-    has: Callable[[Facts], int]
-    change: Callable[[Config, int], Change]
-    whatever: bool = False
-
-
-def _larger_model_len(config: Config, num_tokens: int) -> Change:
-    change: dict[str, Value] = {"max_model_len": num_tokens}
-    if not config.enable_chunked_prefill:
-        change["max_num_batched_tokens"] = max(num_tokens, config.max_num_batched_tokens)
-    return offer(config, **change)
-
-
-def _overlong(spec: RequestSpec, facts: Facts) -> int:
-    return spec.prompt_tokens + spec.output_tokens if spec.prompt_tokens > facts.config.max_model_len else 0
-
-
-def _longest_image(spec: RequestSpec, _: Facts) -> int:
-    return max((image.length for image in spec.images), default=0)
-
-
-def _uncut_image(spec: RequestSpec, facts: Facts) -> int:
-    return _longest_image(spec, facts) if facts.config.disable_chunked_mm_input else 0
-
-
-def _uncut_prompt(spec: RequestSpec, facts: Facts) -> int:
-    return 0 if facts.config.enable_chunked_prefill else spec.prompt_tokens
-
-
-LIMITS = (
-    _Limit(
-        "model_len",
-        _overlong,
-        lambda facts: facts.config.max_model_len,
-        _larger_model_len,
-        whatever=True,
-    ),
-    _Limit(
-        "blocks",
-        lambda spec, facts: facts.whole_blocks(spec),
-        lambda facts: facts.usable_blocks,
-        lambda config, needs: offer(config, num_gpu_blocks=needs + 1),
-    ),
-    _Limit("encoder_budget", _longest_image, lambda facts: facts.config.encoder_compute_budget, larger_encoder),
-    _Limit(
-        "encoder_cache",
-        _longest_image,
-        lambda facts: facts.config.encoder_cache_size or facts.config.encoder_compute_budget,
-        larger_encoder,
-    ),
-    _Limit("chunked_mm_input_off", _uncut_image, lambda facts: facts.config.token_budget, larger_budget),
-    _Limit("chunked_prefill_off", _uncut_prompt, lambda facts: facts.config.token_budget, larger_budget),
-)
-"""In the order in which a request is held against them; it counts under the first that it exceeds."""
-
-
 def never_fits(facts: Facts) -> Iterator[Finding]:
     """A request needs more than there is even when it is alone, and so was not finished.
 
@@ -100,17 +35,18 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
     * `chunked_mm_input_off`: an image may not be cut and is larger than the budget of a step.
     * `chunked_prefill_off`: its prompt may not be cut and is longer than the budget of a step.
 
-    One finding a limit, with the numbers of the request that needs most. The change raises the limit to these.
+    One finding a limit, with the numbers of the request that needs most. The change is the same for all of them: it
+    raises every limit that is exceeded (`limits.raised`), as a request may exceed several.
     """
     found: dict[str, list[Lane]] = {}
     left = frozenset(facts.trace.unfinished)
     has = {limit.code: limit.has(facts) for limit in LIMITS}
     for lane in facts.lanes.lanes:
         for limit in LIMITS:
-            there = bool(lane.stretches) if limit.whatever else lane.spec.id in left
-            if there and limit.needs(lane.spec, facts) > has[limit.code]:
+            if (limit.whatever or lane.spec.id in left) and limit.needs(lane.spec, facts) > has[limit.code]:
                 found.setdefault(limit.code, []).append(lane)
                 break
+    after = raised(facts, longer="model_len" in found)
     for limit in LIMITS:
         lanes = found.get(limit.code, [])
         if lanes:
@@ -119,7 +55,9 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
             operands: Operands = {"limit": limit.code, "id": largest.spec.id, "needs": needs, "has": has[limit.code]}
             spans = merged((each.stretches[0].first, each.stretches[-1].last) for each in lanes if each.stretches)
             ids = tuple(lane.spec.id for lane in lanes)
-            yield Finding("never_fits", "error", spans, ids, operands, limit.change(facts.config, needs))
+            helps = limit.needs(largest.spec, after) <= limit.has(after)
+            change = difference(facts.config, after.config) if helps else NOTHING
+            yield Finding("never_fits", "error", spans, ids, operands, change)
 
 
 # ---------------------------------------------------------------- runs without an end

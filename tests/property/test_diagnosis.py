@@ -1,5 +1,7 @@
 """The diagnosis of random scenarios."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -55,3 +57,14 @@ def test_findings_and_trials_are_drawn(document):
     for words in WORDS:
         assert draw_findings(found, words).count("data-finding=") == len(found)
         assert all(draw_trial(trial, words) for trial in trials)
+
+
+@few
+@given(scenarios(features=("overlong", "tight", "nochunk", "scheduled_cap", "encoder", "lookahead", "long_run")))
+def test_one_change_makes_all_requests_fit(document):
+    scenario = parse_scenario(document)
+    for finding in diagnose(scenario, simulate(scenario, max_steps=MAX_STEPS)):
+        if finding.code == "never_fits":
+            after = replace(scenario, config=changed(scenario.config, finding.change))
+            codes = [each.code for each in diagnose(after, simulate(after, max_steps=MAX_STEPS))]
+            assert "never_fits" not in codes

@@ -137,6 +137,52 @@ def test_just_fits(fits, config):
     assert codes(request("B", 5, 5), fits, **config) == []
 
 
+@pytest.mark.parametrize(
+    ("requests", "config", "told", "change"),
+    [
+        # None ever runs, as the first one stands in front of a pool that is too small for it.
+        (
+            [request("A", 153, 5), request("B", 60, 20), request("C", 10, 5)],
+            {"num_gpu_blocks": 16},
+            {"model_len": ("A",), "blocks": ("B",)},
+            {"max_model_len": 158, "num_gpu_blocks": 41},
+        ),
+        # B has been cut at max_model_len; with a larger one it becomes as long as it is asked for.
+        (
+            [request("A", 65, 5, 40), request("B", 60, 45)],
+            {"num_gpu_blocks": 18},
+            {"model_len": ("A",)},
+            {"max_model_len": 105, "num_gpu_blocks": 27},
+        ),
+        (
+            [request("A", 80, 5, images=[{"offset": 0, "length": 30}])],
+            {
+                "max_model_len": 90,
+                "enable_chunked_prefill": False,
+                "max_num_batched_tokens": 90,
+                "max_num_scheduled_tokens": 40,
+                "encoder_compute_budget": 20,
+                "num_gpu_blocks": 9,
+            },
+            {"blocks": ("A",)},
+            {"max_num_scheduled_tokens": 80, "num_gpu_blocks": 22, "encoder_compute_budget": 30},
+        ),
+    ],
+)
+def test_one_change_raises_all_limits_that_are_exceeded(requests, config, told, change):
+    run = scenario(*requests, **config)
+    trace = simulate(run)
+    found = [finding for finding in diagnose(run, trace) if finding.code == "never_fits"]
+    assert {finding.operands["limit"]: finding.requests for finding in found} == told
+    assert {tuple(finding.change.items()) for finding in found} == {tuple(change.items())}
+    assert try_change(run, trace, found[0]).numbers[0].after == 0
+
+
+def test_a_prompt_that_no_configuration_takes_is_offered_nothing():
+    finding = the("never_fits", findings(request("A", 10_000_000, 1), max_model_len=64))
+    assert (finding.operands["limit"], finding.change) == ("model_len", {})
+
+
 def test_what_is_aborted_was_not_too_large():
     """Only a run tells what is never finished; an abort ends it first."""
     assert "never_fits" not in codes(request("A", 20, 25, abort_step=3), num_gpu_blocks=11)

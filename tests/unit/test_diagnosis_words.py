@@ -13,7 +13,7 @@ from sim import reasons
 from sim.diagnosis import CODES, SEVERITIES, Finding, diagnose, try_change
 from sim.diagnosis.draw import draw_findings, draw_trial
 from sim.diagnosis.finding import merged
-from sim.diagnosis.stuck import LIMITS
+from sim.diagnosis.limits import LIMITS
 from sim.diagnosis.trial import SHOWN, UNITS, Number, Trial
 from sim.engine import simulate
 from sim.figures.words import Words
