@@ -23,8 +23,8 @@ EMPTY_PERMILLE = 250
 def thrash(facts: Facts) -> Iterator[Finding]:
     """Preempted again and again: twice or more, and a tenth or more of all computed tokens is computed anew.
 
-    The spans are the steps that compute tokens anew. The change lets only as many requests run as did after
-    half of the preemptions (the upper median).
+    The spans are the steps that preempt. The change lets only as many requests run as did after half of the
+    preemptions (the upper median).
     """
     steps = facts.lanes.events["preemption"]
     lanes = [lane for lane in facts.lanes.lanes if lane.preempted]
@@ -44,9 +44,7 @@ def thrash(facts: Facts) -> Iterator[Finding]:
     }
     left = sorted(facts.lanes.running[step] for step in steps)[len(steps) // 2]
     change = offer(facts.config, **{limit_of_running(facts.config): max(left, 1)})
-    spans = merged(
-        (first, last) for lane in lanes for first, last, activity in lane.stretches if activity == "recompute"
-    )
+    spans = merged((step, step) for step in steps)
     ids = tuple(lane.spec.id for lane in lanes)
     yield Finding("thrash", "warning", spans, ids, operands, change)
 

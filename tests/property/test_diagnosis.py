@@ -37,6 +37,8 @@ def test_findings_are_of_the_run(in_time):
             steps = [step for span in finding.spans for step in span]
             assert steps == sorted(steps)
             assert all(0 <= step < len(trace.steps) for step in steps)
+            if finding.code == "thrash":
+                assert all(trace.steps[first].preempted for first, _ in finding.spans)
             assert len(set(finding.requests)) == len(finding.requests)
             assert set(finding.requests) <= ids
             assert {type(value) for value in finding.operands.values()} <= {int, str}
