@@ -13,7 +13,7 @@ from .finding import CODES, SEVERITIES, Finding
 from .prefixes import cache_lost
 from .queue import budget_unused, head_of_line
 from .starving import starvation
-from .stuck import livelock, never_fits, refused, stalled
+from .stuck import livelock, never_fits, output_cut, refused, stalled
 from .trial import Number, Trial, try_change
 from .waste import block_waste, prefill_stalls, thrash
 
@@ -43,6 +43,7 @@ def _findings(facts: Facts) -> Iterator[Finding]:
     endless = [*livelock(facts, oversized), *stalled(facts, oversized)]
     yield from misfits
     yield from endless
+    yield from output_cut(facts)
     starved = list(starvation(facts, {each for finding in endless for each in finding.requests}))
     yield from starved
     held = list(head_of_line(facts))

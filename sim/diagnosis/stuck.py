@@ -6,9 +6,9 @@ from ..config import Config, Refusal
 from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane
 from .changes import NOTHING, accepted, difference, offer, remove
-from .facts import Facts
+from .facts import Facts, num_outputs
 from .finding import Change, Finding, Operands, merged
-from .limits import LIMITS, raised
+from .limits import LIMITS, raised, too_long
 
 
 def refused(config: Config, refusal: Refusal) -> Finding:
@@ -58,6 +58,34 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
             helps = limit.needs(largest.spec, after) <= limit.has(after)
             change = difference(facts.config, after.config) if helps else NOTHING
             yield Finding("never_fits", "error", spans, ids, operands, change)
+
+
+def output_cut(facts: Facts) -> Iterator[Finding]:
+    """A request was finished at max_model_len with fewer output tokens than it asks for.
+
+    Not where the prompt is longer already, which is `never_fits`. The spans are the steps of the last tokens. The
+    change raises max_model_len to the longest sequence of all, and every limit that is exceeded then.
+    """
+    most = facts.config.max_model_len
+    ended = {spec.id for spec in too_long(facts) if spec.prompt_tokens <= most}
+    lanes = [(lane, lane.finished) for lane in facts.lanes.lanes if lane.spec.id in ended and lane.finished is not None]
+    if not lanes:
+        return
+    ids = tuple(lane.spec.id for lane, _ in lanes)
+    got = num_outputs(facts.trace, ids)
+    missing = {lane.spec.id: lane.spec.output_tokens - got[lane.spec.id] for lane, _ in lanes}
+    worst = max((lane.spec for lane, _ in lanes), key=lambda spec: missing[spec.id])
+    operands: Operands = {
+        "id": worst.id,
+        "got": got[worst.id],
+        "wanted": worst.output_tokens,
+        "has": most,
+        "missing": sum(missing.values()),
+        "count": len(ids),
+    }
+    change = difference(facts.config, raised(facts, longer=True).config)
+    spans = merged((step, step) for _, step in lanes)
+    yield Finding("output_cut", "warning", spans, ids, operands, change if "max_model_len" in change else NOTHING)
 
 
 # ---------------------------------------------------------------- runs without an end

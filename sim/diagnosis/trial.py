@@ -12,6 +12,7 @@ from ..sandbox.reading import read_lanes
 from ..scenario import Scenario
 from ..trace import Trace
 from .changes import changed
+from .facts import num_outputs
 from .finding import Finding
 
 BETTER_PERMILLE = 50
@@ -25,8 +26,8 @@ class Number(NamedTuple):
     """One number of the run before and after; `None` where there is none.
 
     Args:
-        name: as in `SHOWN`: `waited` is for how many steps the requests of the finding waited, `total` how long the
-            run took; the others are those of a summary.
+        name: as in `SHOWN`: `waited` is for how many steps the requests of the finding waited, `missing` how many
+            output tokens they lack, `total` how long the run took; the others are those of a summary.
         before, after: its values.
         unit: `steps`, `us`, `tokens`, `requests`, `permille`, or empty.
     """
@@ -74,6 +75,7 @@ SHOWN = {
     "never_fits": _ENDS,
     "livelock": _ENDS,
     "stalled": _ENDS,
+    "output_cut": ("missing", *_ENDS, "total"),
     "starvation": ("waited", *_WAITS),
     "head_of_line": ("waited", *_WAITS),
     "thrash": ("recomputed", "preemptions", "waited", "total", "ttft_p99", "itl_p99"),
@@ -92,7 +94,8 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
 
     It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
     unfinished, and the whole run takes no more than a fiftieth longer. The last does not count where more requests are
-    finished, nor where chunks are made smaller on purpose: steps are then shorter, and there are more of them.
+    finished or get more output, nor where chunks are made smaller on purpose: steps are then shorter, and there are
+    more of them.
 
     Args:
         scenario: what was run.
@@ -126,6 +129,8 @@ def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, in
     ttft, itl = (summary.ttft_us, summary.itl_us) if scenario.in_time else (summary.ttft_steps, summary.itl_steps)
     return {
         "unfinished": len({*trace.unfinished, *_overlong(scenario, finding)}),
+        "missing": sum(spec.output_tokens for spec in scenario.requests if spec.id in ids)
+        - num_outputs(trace, ids).total(),
         "waited": sum(waits),
         "total": _total(summary),
         "prefill": summary.prefill_tokens,
@@ -151,6 +156,7 @@ def _total(summary: Summary) -> int:
 
 UNITS = {
     "waited": "steps",
+    "missing": "tokens",
     "prefill": "tokens",
     "recomputed": "tokens",
     "budget_used": "permille",
@@ -170,6 +176,10 @@ def _helps(finding: Finding, before: Mapping[str, int | None], after: Mapping[st
     more_finished = (before["unfinished"] or 0) - (after["unfinished"] or 0)
     if not was or now * 1000 > was * (1000 - BETTER_PERMILLE) or more_finished < 0:
         return False
-    if more_finished or finding.code == "prefill_stalls" or "long_prefill_token_threshold" in finding.change:
+    if (
+        more_finished
+        or finding.code in {"prefill_stalls", "output_cut"}
+        or "long_prefill_token_threshold" in finding.change
+    ):
         return True
     return (after["total"] or 0) * 1000 <= (before["total"] or 0) * (1000 + LONGER_PERMILLE)

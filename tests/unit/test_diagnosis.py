@@ -128,7 +128,7 @@ def test_never_fits(misfit, config, operands, change):
     ("fits", "config"),
     [
         (request("A", 20, 25), {"num_gpu_blocks": 12}),
-        (request("A", 63, 5), {}),
+        (request("A", 59, 5), {}),
         (request("A", 20, 5, images=[{"offset": 2, "length": 8}]), {"encoder_compute_budget": 8}),
         (request("A", 16, 5), {"enable_chunked_prefill": False, "max_num_batched_tokens": 64}),
     ],
@@ -181,6 +181,32 @@ def test_one_change_raises_all_limits_that_are_exceeded(requests, config, told, 
 def test_a_prompt_that_no_configuration_takes_is_offered_nothing():
     finding = the("never_fits", findings(request("A", 10_000_000, 1), max_model_len=64))
     assert (finding.operands["limit"], finding.change) == ("model_len", {})
+
+
+@pytest.mark.parametrize("more", [{}, {"async_scheduling": True}])
+def test_output_cut(more):
+    run = scenario(request("A", 30, 30), request("B", 5, 5, 2), request("C", 38, 4), max_model_len=40, **more)
+    trace = simulate(run)
+    (finding,) = diagnose(run, trace)
+    assert (finding.code, finding.severity, finding.requests) == ("output_cut", "warning", ("A", "C"))
+    assert finding.spans == ((5, 5), (10, 10))
+    assert finding.operands == {"id": "A", "got": 10, "wanted": 30, "has": 40, "missing": 22, "count": 2}
+    assert finding.change == {"max_model_len": 60}
+    trial = try_change(run, trace, finding)
+    assert (trial.helps, trial.numbers[0]) == (True, Number("missing", 22, 0, "tokens"))
+
+
+def test_whole_output_needs_blocks_too():
+    run = scenario(request("A", 30, 30), max_model_len=40, num_gpu_blocks=11)
+    trace = simulate(run)
+    (finding,) = diagnose(run, trace)
+    assert finding.change == {"max_model_len": 60, "num_gpu_blocks": 16}
+    assert try_change(run, trace, finding).helps
+
+
+@pytest.mark.parametrize("whole", [request("A", 30, 10), request("A", 30, 30, abort_step=4)])
+def test_output_that_is_not_cut(whole):
+    assert codes(whole, max_model_len=40) == []
 
 
 def test_what_is_aborted_was_not_too_large():

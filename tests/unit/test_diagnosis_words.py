@@ -74,6 +74,7 @@ def test_every_code_has_words(words, language):
 
 
 EVERY = [
+    *((request("A", 30, 30),), {"max_model_len": 40}),
     *((request("A", 20, 25), request("B", 5, 5, 3)), {"num_gpu_blocks": 10}),
     *((request("A", 50, 5), request("B", 5, 5)), LIVELOCK),
     *((request("A", 65, 5), request("B", 70, 5)), {}),
