@@ -25,6 +25,19 @@ class Limit(NamedTuple):
     whatever: bool = False
 
 
+def length(spec: RequestSpec) -> int:
+    """Tokens of prompt and output together."""
+    return spec.prompt_tokens + spec.output_tokens
+
+
+def leaves_no_room(spec: RequestSpec, config: Config) -> bool:
+    """The prompt alone reaches max_model_len, and a server refuses it.
+
+    Source: `vllm/v1/engine/input_processor.py::InputProcessor._validate_prompt_len`.
+    """
+    return spec.prompt_tokens >= config.max_model_len
+
+
 def _larger_model_len(config: Config, num_tokens: int) -> Change:
     change: dict[str, Value] = {"max_model_len": num_tokens}
     if not config.enable_chunked_prefill:
@@ -33,7 +46,7 @@ def _larger_model_len(config: Config, num_tokens: int) -> Change:
 
 
 def _overlong(spec: RequestSpec, facts: Facts) -> int:
-    return length(spec) if spec.prompt_tokens > facts.config.max_model_len else 0
+    return length(spec) if leaves_no_room(spec, facts.config) else 0
 
 
 def _longest_image(spec: RequestSpec, _: Facts) -> int:
@@ -75,19 +88,14 @@ LIMITS = (
 """In the order in which a request is held against them; it counts under the first that it exceeds."""
 
 
-def length(spec: RequestSpec) -> int:
-    """Tokens of prompt and output together."""
-    return spec.prompt_tokens + spec.output_tokens
-
-
 def too_long(facts: Facts) -> list[RequestSpec]:
-    """Requests with more tokens than max_model_len; of the aborted ones only those whose prompt alone has more."""
-    left, most = frozenset(facts.trace.unfinished), facts.config.max_model_len
+    """Requests with more tokens than max_model_len; of the aborted ones only those that a server refuses."""
+    left, config = frozenset(facts.trace.unfinished), facts.config
     return [
         lane.spec
         for lane in facts.lanes.lanes
-        if length(lane.spec) > most
-        and (lane.spec.prompt_tokens > most or lane.finished is not None or lane.spec.id in left)
+        if length(lane.spec) > config.max_model_len
+        and (leaves_no_room(lane.spec, config) or lane.finished is not None or lane.spec.id in left)
     ]
 
 

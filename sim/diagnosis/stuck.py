@@ -8,7 +8,7 @@ from ..sandbox.lanes import STARVED_STEPS, Lane
 from .changes import NOTHING, accepted, difference, offer, remove
 from .facts import Facts, num_outputs
 from .finding import Change, Finding, Operands, merged
-from .limits import LIMITS, raised, too_long
+from .limits import LIMITS, leaves_no_room, raised, too_long
 
 
 def refused(config: Config, refusal: Refusal) -> Finding:
@@ -29,7 +29,7 @@ def refused(config: Config, refusal: Refusal) -> Finding:
 def never_fits(facts: Facts) -> Iterator[Finding]:
     """A request needs more than there is even when it is alone, and so was not finished.
 
-    * `model_len`: its prompt is longer than max_model_len. A server refuses it, so whatever became of it in the run.
+    * `model_len`: its prompt alone reaches max_model_len. A server refuses it, so whatever became of it in the run.
     * `blocks`: prompt and output need more blocks than the pool has. Alone it need not keep the watermark.
     * `encoder_budget`, `encoder_cache`: an image is larger than what a step encodes, or the cache holds.
     * `chunked_mm_input_off`: an image may not be cut and is larger than the budget of a step.
@@ -63,11 +63,11 @@ def never_fits(facts: Facts) -> Iterator[Finding]:
 def output_cut(facts: Facts) -> Iterator[Finding]:
     """A request was finished at max_model_len with fewer output tokens than it asks for.
 
-    Not where the prompt is longer already, which is `never_fits`. The spans are the steps of the last tokens. The
+    Not where the prompt alone reaches it, which is `never_fits`. The spans are the steps of the last tokens. The
     change raises max_model_len to the longest sequence of all, and every limit that is exceeded then.
     """
     most = facts.config.max_model_len
-    ended = {spec.id for spec in too_long(facts) if spec.prompt_tokens <= most}
+    ended = {spec.id for spec in too_long(facts) if not leaves_no_room(spec, facts.config)}
     lanes = [(lane, lane.finished) for lane in facts.lanes.lanes if lane.spec.id in ended and lane.finished is not None]
     if not lanes:
         return

@@ -14,6 +14,7 @@ from ..trace import Trace
 from .changes import changed
 from .facts import num_outputs
 from .finding import Finding
+from .limits import leaves_no_room
 
 BETTER_PERMILLE = 50
 """By so much the number that decides must get better."""
@@ -147,7 +148,7 @@ def _overlong(scenario: Scenario, finding: Finding) -> list[str]:
     """Requests that a server refuses, whatever the run made of them; if the finding is about such."""
     if finding.operands.get("limit") != "model_len":
         return []
-    return [spec.id for spec in scenario.requests if spec.prompt_tokens > scenario.config.max_model_len]
+    return [spec.id for spec in scenario.requests if leaves_no_room(spec, scenario.config)]
 
 
 def _total(summary: Summary) -> int:

@@ -147,6 +147,13 @@ def test_just_fits(fits, config):
             {"model_len": ("A",), "blocks": ("B",)},
             {"max_model_len": 158, "num_gpu_blocks": 41},
         ),
+        # The prompt fits, and leaves no room for its first token.
+        (
+            [request("A", 64, 5), request("B", 60, 20)],
+            {"num_gpu_blocks": 16},
+            {"model_len": ("A",), "blocks": ("B",)},
+            {"max_model_len": 80, "num_gpu_blocks": 21},
+        ),
         # B has been cut at max_model_len; with a larger one it becomes as long as it is asked for.
         (
             [request("A", 65, 5, 40), request("B", 60, 45)],
