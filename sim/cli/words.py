@@ -34,6 +34,7 @@ FINDINGS = {
     "never_fits": "a request needs more than there is, even alone",
     "livelock": "the run goes on without a token of output",
     "stalled": "requests are left, and nothing can be scheduled any more",
+    "output_cut": "output ends at max_model_len before all of it is there",
     "starvation": "requests get no token for many steps in a row, while others do",
     "head_of_line": "the head of the queue cannot be admitted, and requests behind it would have fitted",
     "thrash": "preemptions took back what had been computed, and it was computed again",

@@ -21,6 +21,12 @@ def changed(config: Config, change: Change) -> Config:
     return replace(config, **settings)
 
 
+def difference(config: Config, other: Config) -> Change:
+    """The change that makes the other of a configuration."""
+    values = ((key, getattr(config, key), getattr(other, key)) for key in _ROWS)
+    return {key: after for key, before, after in values if before != after}
+
+
 def offer(config: Config, **settings: Value) -> Change:
     """The change, if the table of parameters and vLLM accept it and it changes anything; else nothing."""
     change = {key: value for key, value in settings.items() if getattr(config, key) != value}

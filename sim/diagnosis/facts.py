@@ -1,6 +1,7 @@
 """What the rules look at: the scenario, the trace and its lanes, and questions that several rules ask of them."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,6 +88,16 @@ class Facts:
         """The requests that the run has left, in order of arrival."""
         left = frozenset(self.trace.unfinished)
         return [lane for lane in self.lanes.lanes if lane.spec.id in left]
+
+
+def num_outputs(trace: Trace, ids: Collection[str]) -> Counter[str]:
+    """Output tokens that each of these requests got in the whole run."""
+    outputs: Counter[str] = Counter()
+    wanted = frozenset(ids)
+    for record in trace.steps:
+        for request_id in wanted & record.generated.keys():
+            outputs[request_id] += record.generated[request_id]
+    return outputs
 
 
 def missing(reason: Reason) -> int:

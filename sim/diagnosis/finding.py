@@ -8,7 +8,7 @@ from ..parameter import Value
 
 Severity = Literal["error", "warning", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
-"""The worst first: some requests never get all of their tokens; they get them late; the run could do with less."""
+"""The worst first: some requests are never finished; they are late or get less; the run could do with less."""
 
 Span = tuple[int, int]
 """First and last step, both included."""
@@ -52,7 +52,7 @@ class Finding:
 
 
 CODES = (
-    *("refused", "never_fits", "livelock", "stalled", "starvation", "head_of_line", "thrash", "output_cut"),
+    *("refused", "never_fits", "livelock", "stalled", "output_cut", "starvation", "head_of_line", "thrash"),
     *("budget_unused", "prefill_stalls", "block_waste", "cache_off", "cache_blocks", "cache_evicted"),
 )
 """What is looked for, in the order in which it is told among equals."""

@@ -12,8 +12,9 @@ from ..sandbox.reading import read_lanes
 from ..scenario import Scenario
 from ..trace import Trace
 from .changes import changed
+from .facts import num_outputs
 from .finding import Finding
-from .stuck import lost_tokens
+from .limits import leaves_no_room
 
 BETTER_PERMILLE = 50
 """By so much the number that decides must get better."""
@@ -26,8 +27,8 @@ class Number(NamedTuple):
     """One number of the run before and after; `None` where there is none.
 
     Args:
-        name: as in `SHOWN`: `waited` is for how many steps the requests of the finding waited, `total` how long the
-            run took; the others are those of a summary.
+        name: as in `SHOWN`: `waited` is for how many steps the requests of the finding waited, `missing` how many
+            output tokens they lack, `total` how long the run took; the others are those of a summary.
         before, after: its values.
         unit: `steps`, `us`, `tokens`, `requests`, `permille`, or empty.
     """
@@ -75,10 +76,10 @@ SHOWN = {
     "never_fits": _ENDS,
     "livelock": _ENDS,
     "stalled": _ENDS,
+    "output_cut": ("missing", *_ENDS, "total"),
     "starvation": ("waited", *_WAITS),
     "head_of_line": ("waited", *_WAITS),
     "thrash": ("recomputed", "preemptions", "waited", "total", "ttft_p99", "itl_p99"),
-    "output_cut": ("cut", "total", "preemptions"),
     "budget_unused": ("waited", *_WAITS),
     "prefill_stalls": ("itl_p99", "ttft_p50", "ttft_p99", "total"),
     "block_waste": ("total", "ttft_p50", "ttft_p99", "preemptions"),
@@ -94,7 +95,8 @@ def try_change(scenario: Scenario, trace: Trace, finding: Finding) -> Trial:
 
     It helps if the number that decides for this code is less by a twentieth at least, no more requests are left
     unfinished, and the whole run takes no more than a fiftieth longer. The last does not count where more requests are
-    finished, or more output comes, nor where chunks are made smaller on purpose: steps are then shorter and more.
+    finished or get more output, nor where chunks are made smaller on purpose: steps are then shorter, and there are
+    more of them.
 
     Args:
         scenario: what was run.
@@ -128,8 +130,9 @@ def _numbers(scenario: Scenario, trace: Trace, finding: Finding) -> dict[str, in
     ttft, itl = (summary.ttft_us, summary.itl_us) if scenario.in_time else (summary.ttft_steps, summary.itl_steps)
     return {
         "unfinished": len({*trace.unfinished, *_overlong(scenario, finding)}),
+        "missing": sum(spec.output_tokens for spec in scenario.requests if spec.id in ids)
+        - num_outputs(trace, ids).total(),
         "waited": sum(waits),
-        "cut": sum(lost_tokens(spec, scenario.config.max_model_len) for spec in scenario.requests if spec.id in ids),
         "total": _total(summary),
         "prefill": summary.prefill_tokens,
         "recomputed": summary.recomputed_tokens,
@@ -145,7 +148,7 @@ def _overlong(scenario: Scenario, finding: Finding) -> list[str]:
     """Requests that a server refuses, whatever the run made of them; if the finding is about such."""
     if finding.operands.get("limit") != "model_len":
         return []
-    return [spec.id for spec in scenario.requests if spec.prompt_tokens > scenario.config.max_model_len]
+    return [spec.id for spec in scenario.requests if leaves_no_room(spec, scenario.config)]
 
 
 def _total(summary: Summary) -> int:
@@ -154,9 +157,9 @@ def _total(summary: Summary) -> int:
 
 UNITS = {
     "waited": "steps",
+    "missing": "tokens",
     "prefill": "tokens",
     "recomputed": "tokens",
-    "cut": "tokens",
     "budget_used": "permille",
     "unfinished": "requests",
     "preemptions": "",

@@ -23,8 +23,8 @@ EMPTY_PERMILLE = 250
 def thrash(facts: Facts) -> Iterator[Finding]:
     """Preempted again and again: twice or more, and a tenth or more of all computed tokens is computed anew.
 
-    The spans are the steps in which somebody is preempted. The change lets only as many requests run as did after
-    half of the preemptions (the upper median).
+    The spans are the steps that preempt. The change lets only as many requests run as did after half of the
+    preemptions (the upper median).
     """
     steps = facts.lanes.events["preemption"]
     lanes = [lane for lane in facts.lanes.lanes if lane.preempted]

@@ -1,5 +1,7 @@
 """The diagnosis of random scenarios."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -35,6 +37,8 @@ def test_findings_are_of_the_run(in_time):
             steps = [step for span in finding.spans for step in span]
             assert steps == sorted(steps)
             assert all(0 <= step < len(trace.steps) for step in steps)
+            if finding.code == "thrash":
+                assert all(trace.steps[first].preempted for first, _ in finding.spans)
             assert len(set(finding.requests)) == len(finding.requests)
             assert set(finding.requests) <= ids
             assert {type(value) for value in finding.operands.values()} <= {int, str}
@@ -55,3 +59,14 @@ def test_findings_and_trials_are_drawn(document):
     for words in WORDS:
         assert draw_findings(found, words).count("data-finding=") == len(found)
         assert all(draw_trial(trial, words) for trial in trials)
+
+
+@few
+@given(scenarios(features=("overlong", "tight", "nochunk", "scheduled_cap", "encoder", "lookahead", "long_run")))
+def test_one_change_makes_all_requests_and_outputs_fit(document):
+    scenario = parse_scenario(document)
+    for finding in diagnose(scenario, simulate(scenario, max_steps=MAX_STEPS)):
+        if finding.code in {"never_fits", "output_cut"}:
+            after = replace(scenario, config=changed(scenario.config, finding.change))
+            codes = [each.code for each in diagnose(after, simulate(after, max_steps=MAX_STEPS))]
+            assert not {"never_fits", finding.code} & set(codes)

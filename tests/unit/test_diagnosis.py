@@ -128,7 +128,7 @@ def test_never_fits(misfit, config, operands, change):
     ("fits", "config"),
     [
         (request("A", 20, 25), {"num_gpu_blocks": 12}),
-        (request("A", 63, 1), {}),
+        (request("A", 59, 5), {}),
         (request("A", 20, 5, images=[{"offset": 2, "length": 8}]), {"encoder_compute_budget": 8}),
         (request("A", 16, 5), {"enable_chunked_prefill": False, "max_num_batched_tokens": 64}),
     ],
@@ -137,29 +137,83 @@ def test_just_fits(fits, config):
     assert codes(request("B", 5, 5), fits, **config) == []
 
 
-def test_one_change_makes_room_for_all():
-    """A prompt too long for the context and, with a longer one, for the pool; it counts though it has not run."""
-    run = scenario(request("A", 70, 8), request("B", 20, 30, 1), max_model_len=40, num_gpu_blocks=9)
+@pytest.mark.parametrize(
+    ("requests", "config", "told", "change"),
+    [
+        # None ever runs, as the first one stands in front of a pool that is too small for it.
+        (
+            [request("A", 153, 5), request("B", 60, 20), request("C", 10, 5)],
+            {"num_gpu_blocks": 16},
+            {"model_len": ("A",), "blocks": ("B",)},
+            {"max_model_len": 158, "num_gpu_blocks": 41},
+        ),
+        # The prompt fits, and leaves no room for its first token.
+        (
+            [request("A", 64, 5), request("B", 60, 20)],
+            {"num_gpu_blocks": 16},
+            {"model_len": ("A",), "blocks": ("B",)},
+            {"max_model_len": 80, "num_gpu_blocks": 21},
+        ),
+        # B has been cut at max_model_len; with a larger one it becomes as long as it is asked for.
+        (
+            [request("A", 65, 5, 40), request("B", 60, 45)],
+            {"num_gpu_blocks": 18},
+            {"model_len": ("A",)},
+            {"max_model_len": 105, "num_gpu_blocks": 27},
+        ),
+        (
+            [request("A", 80, 5, images=[{"offset": 0, "length": 30}])],
+            {
+                "max_model_len": 90,
+                "enable_chunked_prefill": False,
+                "max_num_batched_tokens": 90,
+                "max_num_scheduled_tokens": 40,
+                "encoder_compute_budget": 20,
+                "num_gpu_blocks": 9,
+            },
+            {"blocks": ("A",)},
+            {"max_num_scheduled_tokens": 80, "num_gpu_blocks": 22, "encoder_compute_budget": 30},
+        ),
+    ],
+)
+def test_one_change_raises_all_limits_that_are_exceeded(requests, config, told, change):
+    run = scenario(*requests, **config)
     trace = simulate(run)
-    found = diagnose(run, trace)
-    limits = {finding.operands["limit"]: finding for finding in found if finding.code == "never_fits"}
-    assert {limit: finding.operands["id"] for limit, finding in limits.items()} == {"model_len": "A", "blocks": "B"}
-    for finding in limits.values():
-        assert finding.change == {"max_model_len": 78, "num_gpu_blocks": 21}
-        trial = try_change(run, trace, finding)
-        assert (trial.helps, trial.numbers[0].after) == (True, 0)
+    found = [finding for finding in diagnose(run, trace) if finding.code == "never_fits"]
+    assert {finding.operands["limit"]: finding.requests for finding in found} == told
+    assert {tuple(finding.change.items()) for finding in found} == {tuple(change.items())}
+    assert try_change(run, trace, found[0]).numbers[0].after == 0
 
 
-def test_output_that_is_cut():
-    run = scenario(request("A", 30, 30), request("B", 39, 3, 1), request("C", 5, 5, 2), max_model_len=40)
+def test_a_prompt_that_no_configuration_takes_is_offered_nothing():
+    finding = the("never_fits", findings(request("A", 10_000_000, 1), max_model_len=64))
+    assert (finding.operands["limit"], finding.change) == ("model_len", {})
+
+
+@pytest.mark.parametrize("more", [{}, {"async_scheduling": True}])
+def test_output_cut(more):
+    run = scenario(request("A", 30, 30), request("B", 5, 5, 2), request("C", 38, 4), max_model_len=40, **more)
     trace = simulate(run)
-    finding = the("output_cut", diagnose(run, trace))
-    assert finding.requests == ("A", "B")
-    assert finding.operands == {"id": "A", "needs": 60, "has": 40, "lost": 22, "count": 2}
+    (finding,) = diagnose(run, trace)
+    assert (finding.code, finding.severity, finding.requests) == ("output_cut", "warning", ("A", "C"))
+    assert finding.spans == ((5, 5), (10, 10))
+    assert finding.operands == {"id": "A", "got": 10, "wanted": 30, "has": 40, "missing": 22, "count": 2}
     assert finding.change == {"max_model_len": 60}
-    assert sum(map(len, (step.generated for step in trace.steps))) == 10 + 1 + 5
     trial = try_change(run, trace, finding)
-    assert (trial.helps, trial.numbers[0]) == (True, Number("cut", 22, 0, "tokens"))
+    assert (trial.helps, trial.numbers[0]) == (True, Number("missing", 22, 0, "tokens"))
+
+
+def test_whole_output_needs_blocks_too():
+    run = scenario(request("A", 30, 30), max_model_len=40, num_gpu_blocks=11)
+    trace = simulate(run)
+    (finding,) = diagnose(run, trace)
+    assert finding.change == {"max_model_len": 60, "num_gpu_blocks": 16}
+    assert try_change(run, trace, finding).helps
+
+
+@pytest.mark.parametrize("whole", [request("A", 30, 10), request("A", 30, 30, abort_step=4)])
+def test_output_that_is_not_cut(whole):
+    assert codes(whole, max_model_len=40) == []
 
 
 def test_what_is_aborted_was_not_too_large():

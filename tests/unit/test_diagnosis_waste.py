@@ -16,7 +16,8 @@ def test_thrash():
     run = scenario(*requests, num_gpu_blocks=16, scheduler_reserve_full_isl=False)
     trace = simulate(run)
     finding = the("thrash", diagnose(run, trace))
-    assert (finding.severity, finding.requests) == ("warning", ("C",))
+    assert (finding.severity, finding.requests, finding.spans) == ("warning", ("C",), ((3, 3), (5, 5), (7, 7)))
+    assert [record.step for record in trace.steps if record.preempted] == [3, 5, 7]
     assert finding.operands == {"preemptions": 3, "recomputed": 42, "computed": 125, "id": "C", "times": 3}
     assert finding.change == {"max_num_seqs": 2}
     trial = try_change(run, trace, finding)

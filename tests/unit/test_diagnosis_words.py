@@ -13,7 +13,7 @@ from sim import reasons
 from sim.diagnosis import CODES, SEVERITIES, Finding, diagnose, try_change
 from sim.diagnosis.draw import draw_findings, draw_trial
 from sim.diagnosis.finding import merged
-from sim.diagnosis.stuck import LIMITS
+from sim.diagnosis.limits import LIMITS
 from sim.diagnosis.trial import SHOWN, UNITS, Number, Trial
 from sim.engine import simulate
 from sim.figures.words import Words
@@ -86,6 +86,7 @@ def test_every_code_has_words(words, language):
 
 
 EVERY = [
+    *((request("A", 30, 30),), {"max_model_len": 40}),
     *((request("A", 20, 25), request("B", 5, 5, 3)), {"num_gpu_blocks": 10}),
     *((request("A", 50, 5), request("B", 5, 5)), LIVELOCK),
     *((request("A", 65, 5), request("B", 70, 5)), {}),
