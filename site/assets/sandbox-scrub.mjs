@@ -1,4 +1,5 @@
-// The timeline under the hand: a press or a drag goes to the step below the pointer; keys of a debugger.
+// The timeline under the hand: a press or a drag goes to the step below the pointer; keys of a debugger. Where its box is
+// narrower than it, the box follows the step.
 
 export function scrub(figure) {
   const { form, shadowRoot } = figure;
@@ -33,7 +34,22 @@ export function scrub(figure) {
     follow(event);
   });
   result.addEventListener("pointermove", (event) => event.pointerId === pointer && follow(event));
-  for (const end of ["pointerup", "pointercancel"]) result.addEventListener(end, () => { pointer = null; });
+  for (const end of ["pointerup", "pointercancel"]) {
+    result.addEventListener(end, () => {
+      pointer = null;
+      followSoon();
+    });
+  }
+
+  let place = bandPlace(result);
+  /** In the next frame, which has to lay the picture out anyway. Not under the hand: the step below it would change. */
+  const followSoon = () => {
+    const next = bandPlace(result);
+    if (pointer !== null || next === place) return;
+    place = next;
+    requestAnimationFrame(() => scrollToBand(result));
+  };
+  figure.addEventListener("drawn", followSoon);
 
   shadowRoot.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -49,4 +65,21 @@ export function scrub(figure) {
     event.preventDefault();
     set(Number(step.value) + by);
   });
+}
+
+/** Where the band over the step stands: it changes with the step, and with how many are shown. */
+function bandPlace(result) {
+  const svg = result.querySelector("[data-scrub]");
+  return svg && `${svg.dataset.first} ${svg.dataset.count} ${result.querySelector(".selected").getAttribute("x")}`;
+}
+
+/** Scrolls the timelines sideways, no further than the band needs to be seen beside the names. */
+function scrollToBand(result) {
+  const box = result.querySelector("#sandbox-timeline");
+  if (!box) return;
+  const band = box.querySelector(".selected").getBoundingClientRect();
+  const hiddenBefore = box.querySelector(".names").getBoundingClientRect().right - band.left;
+  const hiddenAfter = band.right - box.getBoundingClientRect().right;
+  if (hiddenBefore > 0) box.scrollLeft -= Math.ceil(hiddenBefore);
+  else if (hiddenAfter > 0) box.scrollLeft += Math.ceil(hiddenAfter);
 }

@@ -7,7 +7,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from sim.sandbox.controls import FIRST_CONFIG, REQUESTS
-from tests.browser.sandboxes import FIRST, control, drawn, open_group, planned
+from tests.browser.sandboxes import FIRST, OpenPage, WaitReady, control, current, drawn, open_group, planned
+
+NEXT_FRAME = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
 
 # --- the scenario
 
@@ -222,6 +224,48 @@ def test_keys_walk_and_find(sandbox: Locator):
     keys.type("D")
     expect(control(sandbox, "request")).to_have_value("D")
     expect(sandbox.locator(".marked")).to_have_count(1)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_timeline_follows_the_step(open_page: OpenPage, wait_ready: WaitReady, width: int):
+    page = open_page("en/sandbox/", viewport={"width": width, "height": 800})
+    figure = current(wait_ready(page))
+    figure.get_by_role("button", name="Keep as baseline").click()
+    expect(figure.locator(".under")).to_have_count(2)
+    seen = """(box) => {
+        const places = (selector) => [...box.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+        const left = Math.max(...places(".names").map((names) => names.right));
+        const { right } = box.getBoundingClientRect();
+        return places(".selected").every((band) => left <= band.left && band.right <= right);
+    }"""
+    timeline, step = figure.locator("#sandbox-timeline"), control(figure, "step")
+    timeline.focus()
+    for key, value, caption in (("End", "19", "Step 19"), ("ArrowLeft", "18", "Step 18"), ("Home", "0", "Step 0")):
+        page.keyboard.press(key)
+        expect(step).to_have_value(value)
+        expect(figure.locator(".step h3")).to_contain_text(caption)
+        expect(figure).to_have_attribute("data-state", "current")
+        page.evaluate(NEXT_FRAME)
+        assert timeline.evaluate(seen), key
+    step.fill("19")
+    expect(figure.locator(".step h3")).to_contain_text("Step 19")
+    page.evaluate(NEXT_FRAME)
+    assert timeline.evaluate(seen)
+    assert timeline.evaluate("(box) => box.scrollLeft") > 0
+
+
+def test_the_timeline_stays_where_it_was_scrolled_to(open_page: OpenPage, wait_ready: WaitReady):
+    page = open_page("en/sandbox/?step=19", viewport={"width": 390, "height": 800})
+    figure = current(wait_ready(page))
+    timeline = figure.locator("#sandbox-timeline")
+    expect(figure.locator(".step h3")).to_contain_text("Step 19")
+    page.evaluate(NEXT_FRAME)
+    assert timeline.evaluate("(box) => box.scrollLeft") > 0
+    timeline.evaluate("(box) => { box.scrollLeft = 40; }")
+    control(figure, "max_model_len").fill("128")
+    expect(figure).to_have_attribute("data-state", "current")
+    page.evaluate(NEXT_FRAME)
+    assert timeline.evaluate("(box) => box.scrollLeft") == 40
 
 
 def test_the_step_says_who_got_nothing_and_why(sandbox: Locator):
