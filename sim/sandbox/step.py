@@ -13,7 +13,9 @@ from .run import Run
 from .sources import ADDRESS, line_of
 
 MOST = 40
-"""Requests of a queue that are told; what follows is counted."""
+"""Requests of a queue, or of those that something happens to, that are told; what follows is counted."""
+MOST_RANGES = 4
+"""Ranges of block ids that are told."""
 
 
 def step_panel(run: Run, moment: Moment, words: Words) -> str:
@@ -25,8 +27,9 @@ def step_panel(run: Run, moment: Moment, words: Words) -> str:
     parts.append(_running(run, moment, words))
     parts.append(_waiting(run, moment, words))
     if record.finished:
-        ended = "".join(chip(run, request_id) for request_id in record.finished)
-        parts.append(element("p", {"class": "ended"}, words.html("sandbox.finished"), " ", ended))
+        ended = "".join(chip(run, request_id) for request_id in record.finished[:MOST])
+        others = _others(len(record.finished), words)
+        parts.append(element("p", {"class": "ended"}, words.html("sandbox.finished"), " ", ended, " ", others))
     return element("section", {"class": "step", "data-part": "step"}, *parts)
 
 
@@ -76,8 +79,17 @@ def _numbers(run: Run, moment: Moment, words: Words) -> str:
 
 
 def _losses(moment: Moment, words: Words) -> str:
-    items = [element("li", None, _loss(moment, loss, words)) for loss in moment.losses()]
+    losses = moment.losses()
+    items = [element("li", None, _loss(moment, loss, words)) for loss in losses[:MOST]]
+    others = _others(len(losses), words)
+    if others:
+        items.append(element("li", None, others))
     return element("ul", {"class": "losses"}, *items)
+
+
+def _others(num: int, words: Words) -> str:
+    """How many are not told, of `num`."""
+    return words.html("sandbox.others", n=num - MOST) if num > MOST else ""
 
 
 def _loss(moment: Moment, loss: Loss, words: Words) -> str:
@@ -110,11 +122,27 @@ def _row(run: Run, moment: Moment, request_id: str, words: Words) -> str:
     spec = run.lanes.lanes[run.lanes.order[request_id]].spec
     after = record.computed[request_id]
     computed = f"{after - got:,} → {after:,} / {spec.prompt_tokens + spec.output_tokens:,}"
-    gained = ", ".join(map(str, record.blocks.get(request_id, ()))) or "–"
+    gained = _block_ids(record.blocks.get(request_id, ()), words)
     cells = (_got(record.spec.get(request_id, 0), got, words), escape(computed), escape(gained))
     extra = _capped(request_id, record.capped.get(request_id), record.cached.get(request_id, 0), words)
     row = element("tr", data, name, *(element("td", None, cell) for cell in cells))
     return row + (element("tr", data | {"class": "more"}, element("td", {"colspan": 4}, extra)) if extra else "")
+
+
+def _block_ids(ids: Sequence[int], words: Words) -> str:
+    """Block ids in the order in which they were gained, neighbours as one range; after a few the rest is counted."""
+    ranges: list[list[int]] = []
+    for block in ids:
+        last = ranges[-1] if ranges else []
+        if last and block - last[-1] in (1, -1) and (len(last) == 1 or block - last[-1] == last[1] - last[0]):
+            last.append(block)
+        else:
+            ranges.append([block])
+    told = [f"{some[0]}–{some[-1]}" if len(some) > 1 else str(some[0]) for some in ranges[:MOST_RANGES]]
+    left = sum(map(len, ranges[MOST_RANGES:]))
+    if left:
+        told.append(words("sandbox.others", n=left))
+    return words("list.short").join(told) or "–"
 
 
 def _got(drafts: int, got: int, words: Words) -> str:

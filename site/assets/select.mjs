@@ -21,7 +21,16 @@ export class Selection {
     figure.addEventListener("focusout", () => this.#pass(""));
     root.addEventListener("click", (event) => this.#click(event));
     root.addEventListener("keydown", (event) => event.key === "Escape" && this.#keep(""));
-    figure.addEventListener("drawn", () => this.#wanted && this.#show());
+    figure.addEventListener("drawn", () => this.#wanted && this.#check());
+  }
+
+  /** Who stands nowhere in a new picture could not be put out with a tap: the light goes out by itself. */
+  #check() {
+    const there = new Set(this.#all.flatMap(({ dataset }) => dataset.request.split(" ")));
+    const ifThere = (ids) => ids.split(" ").some((id) => there.has(id)) ? ids : "";
+    this.#kept = ifThere(this.#kept);
+    this.#passing = ifThere(this.#passing);
+    this.#show();
   }
 
   #pass(ids) {
@@ -45,6 +54,10 @@ export class Selection {
     if (sentences.length > 0) this.#figure.say(sentences.map(({ textContent }) => textContent).join(" "));
   }
 
+  get #all() {
+    return [...this.#figure.shadowRoot.querySelectorAll("[data-request]")];
+  }
+
   get #wanted() {
     return this.#passing || this.#kept;
   }
@@ -53,7 +66,7 @@ export class Selection {
     const wanted = this.#wanted;
     const ids = new Set(wanted.split(" "));
     this.#figure.toggleAttribute(MARK, wanted !== "");
-    for (const element of this.#figure.shadowRoot.querySelectorAll("[data-request]")) {
+    for (const element of this.#all) {
       const { request } = element.dataset;
       element.toggleAttribute(MARK, wanted !== "" && request.split(" ").some((id) => ids.has(id)));
       if (element.ariaPressed !== null) element.ariaPressed = String(request === this.#kept);

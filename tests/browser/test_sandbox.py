@@ -329,3 +329,45 @@ def test_a_baseline_stands_beside(sandbox: Locator):
     expect(row).to_have_text(["3", "0", "+3"])
     sandbox.get_by_role("button", name="Drop the baseline").click()
     expect(sandbox.locator("svg[data-scrub]")).to_have_count(1)
+
+
+# --- nothing is cut
+
+
+def test_a_number_is_seen_whole(fresh: Locator):
+    fresh.page.set_viewport_size({"width": 1400, "height": 900})
+    table = fresh.locator("[data-rows]")
+    open_group(fresh, "json")
+    config = {"max_num_batched_tokens": 8192, "max_model_len": 131072, "num_gpu_blocks": 20000}
+    request = {"id": "chatcmpl-0001-abcdef", "arrival_us": 73490634, "prompt_tokens": 131000, "output_tokens": 16}
+    scenario = {"name": "long numbers", "config": config, "requests": [request]}
+    fresh.locator("[data-scenario-text]").fill(json.dumps(scenario))
+    expect(table.locator('[data-key="arrival_us"]')).to_have_value("73490634")
+    widths = table.locator("input").evaluate_all(
+        "all => all.filter((one) => one.value).map(({ dataset, scrollWidth, clientWidth }) =>"
+        " [dataset.key, scrollWidth <= clientWidth])"
+    )
+    assert widths == [["id", True], ["arrival_us", True], ["prompt_tokens", True], ["output_tokens", True]]
+    scroll = fresh.locator("#sandbox-requests-scroll")
+    assert scroll.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 1400
+
+
+def test_step_numbers_and_names_of_fields_stay_in_one_line(sandbox: Locator):
+    number = sandbox.locator(".transport output")
+    step = number.bounding_box()
+    assert step
+    for text in ("292601", "9999999"):
+        number.evaluate("(one, text) => { one.textContent = text; }", text)
+        box = number.bounding_box()
+        assert box
+        assert box["height"] == step["height"]
+        assert number.evaluate("one => one.scrollWidth <= one.clientWidth")
+    open_group(sandbox, "json")
+    requests = [{"id": f"a-request-with-a-long-name-{n}", "prompt_tokens": 9000, "output_tokens": 9} for n in range(2)]
+    config = {"max_num_batched_tokens": 8192, "max_model_len": 16384, "num_gpu_blocks": 20000}
+    sandbox.locator("[data-scenario-text]").fill(json.dumps({"name": "long", "config": config, "requests": requests}))
+    head = sandbox.locator(".queue.running thead code")
+    expect(head).to_have_text("num_computed_tokens")
+    assert head.evaluate("one => one.getClientRects().length") == 1
+    assert sandbox.locator(".step").evaluate("one => one.scrollWidth <= one.clientWidth")

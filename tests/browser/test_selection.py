@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from sim.figures import FIGURES
+from tests.browser.sandboxes import control, current
 
 OpenPage = Callable[..., Page]
 WaitReady = Callable[..., Page]
@@ -124,6 +125,34 @@ def test_touch_lights_up_and_puts_out(open_page: OpenPage) -> None:
     figure.locator('.timeline [data-request="B"] text').first.tap()
     expect_lit(figure, "B")
     figure.locator('.timeline [data-request="B"] text').first.tap()
+    expect_lit(figure)
+
+
+def test_the_light_of_who_is_gone_goes_out(open_page: OpenPage, wait_ready: WaitReady) -> None:
+    page = open_page("en/sandbox/", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    figure = current(wait_ready(page))
+    name = figure.locator('button.name[data-request="B"]')
+    for is_lit in (True, False, True):
+        name.tap()
+        expect_lit(figure, *"B" * is_lit)
+    requests = control(figure, "requests")
+    first = requests.input_value()
+    put = """(control, text) => {
+        control.value = text;
+        control.dispatchEvent(new Event("input", { bubbles: true }));
+    }"""
+    requests.evaluate(put, '[{"id": "Z", "prompt_tokens": 9, "output_tokens": 9}]')
+    expect(figure.locator("button.name")).to_have_text(["Z"])
+    expect(figure).to_have_attribute("data-state", "current")
+    expect_lit(figure)
+    requests.evaluate(put, first)
+    expect(figure.locator("button.name")).to_have_count(6)
+    expect(figure).to_have_attribute("data-state", "current")
+    expect_lit(figure)
+    piece = figure.locator('g[data-step="4"][data-request="B"]')
+    piece.tap()
+    expect_lit(figure, "B")
+    piece.tap()
     expect_lit(figure)
 
 

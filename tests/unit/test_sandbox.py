@@ -273,6 +273,26 @@ def test_many_reasons_are_counted():
     assert comparison.count("and 2 more requests") == 1
 
 
+def test_block_ids_are_ranges_and_after_a_few_are_counted():
+    long = list_text([{"id": "L", "prompt_tokens": 14_470, "output_tokens": 1}])
+    room = {"max_num_batched_tokens": 16_384, "max_model_len": 16_384, "block_size": 16, "num_gpu_blocks": 5_000}
+    panel = SANDBOX.render(values(requests=long, **room), WORDS)
+    assert "<td>1–905</td>" in panel
+    small = [{"id": f"s{n}", "prompt_tokens": 8, "output_tokens": 9 if n % 2 else 2} for n in range(12)]
+    room = {"max_num_batched_tokens": 128, "max_model_len": 128, "block_size": 16, "num_gpu_blocks": 13}
+    scattered = list_text([*small, {"id": "L", "prompt_tokens": 96, "output_tokens": 1}])
+    panel = SANDBOX.render(values(requests=scattered, max_num_seqs=12, step=2, **room), WORDS)
+    assert "<td>11, 9, 7, 5, and 2 more</td>" in panel
+
+
+def test_of_many_that_finish_or_lose_some_are_told():
+    short = list_text([{"id": f"r{n}", "prompt_tokens": 1, "output_tokens": 1} for n in range(50)])
+    room = {"max_num_batched_tokens": 64, "num_gpu_blocks": 64, "max_num_seqs": 50}
+    ended = SANDBOX.render(values(requests=short, **room), WORDS).partition('<p class="ended">')[2].partition("</p>")[0]
+    assert ended.count("<span") == 40
+    assert ended.endswith(" and 10 more")
+
+
 # --- long runs, long texts, files
 
 
