@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from .. import VLLM_VERSION, __version__
 from ..figures.html import element, escape
+from ..sandbox.reading import read_lanes
 from ..scenario import Scenario
 from ..trace import StepRecord, Trace
 
@@ -17,6 +18,12 @@ WIDTH = 1200
 """Pixels for all columns, unless there are more steps than that."""
 MOST_ROWS = 200
 LETTERS = 14
+LINE, LETTER = 15, 8
+"""Height of a line of the caption, and width of one of its letters, in pixels; wider than nearly all are."""
+MOST_LINES = 6
+"""Lines of an address that are written; the link behind it is whole."""
+HATCHED = 8
+"""Pixels of a step from which on strokes can be told apart."""
 INK, PALE, ALARM = "#1d2126", "#b9bfc7", "#b3261e"
 
 
@@ -40,8 +47,9 @@ def svg(trace: Trace, scenario: Scenario | None = None, part: Part | None = None
     steps = trace.steps if part is None else [trace.steps[n] for n in range(part.first, part.last + 1)]
     ids = part.ids if part else _ids(trace, scenario)
     shown, cell = ids[:MOST_ROWS], max(NARROWEST, min(WIDEST, WIDTH // max(len(steps), 1)))
-    height = HEAD + ROW * len(shown) + (55 if part else 40)
     width = NAMES + max(cell * len(steps), 480) + 10
+    address = _wrapped(part.address, int((width - 20) / LETTER)) if part else []
+    height = HEAD + ROW * len(shown) + 55 + LINE * len(address)
     rows = {request_id: index for index, request_id in enumerate(shown)}
     prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
     parts = [
@@ -49,7 +57,8 @@ def svg(trace: Trace, scenario: Scenario | None = None, part: Part | None = None
         *_budget(steps, scenario, cell),
         *(_name(request_id, index) for request_id, index in rows.items()),
         *(piece for at, record in enumerate(steps) for piece in _pieces(record, at, rows, prompts, cell)),
-        *_caption(trace, len(ids) - len(shown), part, height),
+        *_hatches(trace, scenario, steps, rows, cell),
+        *_caption(trace, len(ids) - len(shown), part, address, height),
     ]
     box = {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
     box |= {"font-family": "sans-serif", "font-size": 11, "fill": INK, "role": "img"}
@@ -110,7 +119,10 @@ def _pieces(record: StepRecord, at: int, rows: dict[str, int], prompts: dict[str
             yield element("rect", line | {"stroke": ALARM if lost else colour, "stroke-width": 1 if cell > 3 else 0})
             continue
         yield element("rect", {"x": x + gap, "y": y, "width": cell - gap, "height": 16, "fill": colour})
-        is_decode = request_id in prompts and record.computed[request_id] - num_tokens >= prompts[request_id]
+        start = record.computed[request_id] - num_tokens
+        is_decode = request_id in prompts and start >= prompts[request_id] and request_id not in record.resumed
+        if request_id in record.cached and cell >= 8:
+            yield element("path", {"d": f"M{x + gap} {y - 1}h5v7l-2.5 -2.5l-2.5 2.5z", "fill": INK})
         if is_decode and cell >= 8:
             yield element("circle", {"cx": x + cell // 2, "cy": y + 8, "r": 2, "fill": "#ffffff"})
         elif cell >= 20:
@@ -118,12 +130,34 @@ def _pieces(record: StepRecord, at: int, rows: dict[str, int], prompts: dict[str
             yield element("text", place, str(num_tokens))
 
 
-def _caption(trace: Trace, left_out: int, part: Part | None, height: int) -> Iterator[str]:
+def _hatches(
+    trace: Trace, scenario: Scenario | None, steps: Sequence[StepRecord], rows: dict[str, int], cell: int
+) -> Iterator[str]:
+    """Strokes over what is computed again; without a scenario nobody knows what is."""
+    if scenario is None or not steps or cell < HATCHED:
+        return
+    first, last = steps[0].step, steps[-1].step
+    for lane in read_lanes(scenario, trace).lanes:
+        y = HEAD + rows.get(lane.spec.id, 0) * ROW + 3
+        for begin, end, activity in lane.within(first, last) if lane.spec.id in rows else ():
+            for step in range(begin, end + 1) if activity == "recompute" else ():
+                x = NAMES + (step - first) * cell
+                strokes = "".join(f"M{x + at} {y + 16}l4 -16" for at in range(1, cell - 4, 5))
+                yield element("path", {"d": strokes, "stroke": "#ffffff", "stroke-opacity": 0.5, "fill": "none"})
+
+
+def _wrapped(address: str, letters: int) -> list[str]:
+    lines = [address[at : at + letters] for at in range(0, len(address), letters)]
+    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], "…"]
+
+
+def _caption(trace: Trace, left_out: int, part: Part | None, address: Sequence[str], height: int) -> Iterator[str]:
     more = f"; {left_out} more requests are not drawn" if left_out else ""
-    marks = "Filled: tokens, dot: decode, line: waits, red: preempted."
-    made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}. {marks}"
+    marks = "Filled: tokens, dot: decode, strokes: computed again, flag: cache hit, line: waits, red: preempted."
+    made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}."
     seen = f"; steps {part.first} to {part.last}" if part else ""
-    lines = [_title(trace) + seen + more, made, *([part.address] if part else [])]
+    lines = [_title(trace) + seen + more, marks, made, *address]
     for index, line in enumerate(lines):
-        place = {"x": 10, "y": height - 7 - 15 * (len(lines) - 1 - index)}
-        yield element("text", place | ({"font-weight": "bold"} if index == 0 else {}), escape(line))
+        place = {"x": 10, "y": height - 7 - LINE * (len(lines) - 1 - index)}
+        text = element("text", place | ({"font-weight": "bold"} if index == 0 else {}), escape(line))
+        yield element("a", {"href": part.address}, text) if part and index > 2 else text

@@ -84,6 +84,23 @@ def test_the_picture_has_a_cell_for_what_each_request_got(cli):
     assert "two: 5 steps, finished" in [text.text for text in tree.iter(f"{name}text")]
 
 
+def test_what_is_computed_again_is_no_decode_and_a_cache_hit_has_a_flag(cli):
+    config = {"max_num_batched_tokens": 16, "max_num_seqs": 2, "max_model_len": 64, "block_size": 4}
+    requests = [{"id": name, "prompt_tokens": 8, "output_tokens": 9} for name in "AB"]
+    again = {"config": config | {"num_gpu_blocks": 7}, "requests": requests}
+    tree = ET.fromstring(exported(cli, "svg", again))
+    name = "{http://www.w3.org/2000/svg}"
+    strokes = [path for path in tree.iter(f"{name}path") if path.get("stroke") == "#ffffff"]
+    assert len(strokes) == 1
+    assert "13" in [text.text for text in tree.iter(f"{name}text") if text.get("fill") == "#ffffff"]
+    shared = [
+        {"id": "A", "prompt_tokens": 9, "output_tokens": 2, "prefix": [["s", 8]]},
+        {"id": "B", "arrival_step": 2, "prompt_tokens": 12, "output_tokens": 2, "prefix": [["s", 8]]},
+    ]
+    cached = {"config": config | {"num_gpu_blocks": 40, "enable_prefix_caching": True}, "requests": shared}
+    assert exported(cli, "svg", cached).count('h5v7l-2.5 -2.5l-2.5 2.5z"') == 1
+
+
 def test_a_page_holds_all_of_a_run(cli):
     evil = TWO | {"name": "<script>alert(1)</script>"}
     page = exported(cli, "html", evil)

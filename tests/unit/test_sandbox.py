@@ -337,6 +337,17 @@ def test_what_vllm_refuses_is_told_with_a_way_out(monkeypatch):
     assert 'data-set="{&quot;max_num_batched_tokens&quot;: 4}"' in problem["html"]
 
 
+def test_a_long_address_stays_within_the_picture():
+    short = save("svg", values(), "https://example.org/?step=4")["text"]
+    long = save("svg", values(), "https://example.org/#z=" + 9_000 * "a")["text"]
+    assert short.count("<a ") == 1
+    lines = re.findall(r"<a href[^>]*><text[^>]*>([^<]*)</text></a>", long)
+    assert len(lines) == 6
+    assert lines[-1] == "…"
+    width = int(re.search(r'width="(\d+)"', long)[1])
+    assert all(len(line) * 6 < width for line in lines)
+
+
 def test_files_are_named_after_the_scenario():
     saved = save("svg", values(name="My run / 1"), "https://example.org/?step=4")
     assert (saved["name"], saved["type"]) == ("My-run-1.svg", "image/svg+xml")
