@@ -175,11 +175,28 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
         other = timeline(baseline, beside(window, baseline), request, words)
         drawn = [element("h3", {"class": "lane-title"}, words.html("sandbox.now")), *drawn, title]
         drawn.append(element("div", {"class": "lane-box"}, other))
-    seen = {"first": window.row + 1, "last": window.row + len(window.lanes), "n": window.num_rows}
+    last = min(window.row + len(window.lanes), window.num_rows)
+    seen = {"first": min(window.row + 1, last), "last": last, "n": window.num_rows}
     rows = words.html("sandbox.rows", start=str(window.first), end=str(window.last), **seen)
-    return element(
-        "div", {"class": "timeline-part"}, element("div", data, *drawn), element("p", {"class": "quiet"}, rows)
-    )
+    below = element("p", {"class": "quiet"}, rows) + _elsewhere(run, window, request, words)
+    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), below)
+
+
+def _elsewhere(run: Run, window: Window, request: str, words: Words) -> str:
+    """Where a request is to be found that is not in the steps that are seen; nothing if it is, or if none is sought."""
+    if not request:
+        return ""
+    if request not in run.lanes.order:
+        return element("p", {"class": "warning", "data-found": "none"}, words.html("sandbox.find.none", id=request))
+    stretches = run.lanes.lanes[run.lanes.order[request]].stretches
+    if not stretches:
+        return element("p", {"class": "warning", "data-found": "never"}, words.html("sandbox.find.never", id=request))
+    first, last = stretches[0].first, stretches[-1].last
+    if first <= window.last and last >= window.first:
+        return ""
+    told = words.html("sandbox.find.elsewhere", id=request, first=str(first), last=str(last))
+    jump = {"type": "button", "class": "jump", "data-set": json.dumps({"step": first})}
+    return element("p", {"class": "quiet", "data-found": "elsewhere"}, told, " ", element("button", jump, str(first)))
 
 
 @lru_cache(maxsize=KEPT_RUNS)

@@ -63,7 +63,7 @@ def _inside(
         hatch = "".join(f"M{x + at} {y + TALL}L{x + at + 6} {y}" for at in range(0, max(side - 5, 1), 6))
         yield f'<path class="hatch" d="{hatch}"></path>'
     is_one = activity == "decode" and num_tokens == 1
-    if side >= 7 * len(str(num_tokens)) + 5 and not is_one:
+    if side >= 7 * len(str(num_tokens)) + 3 and not is_one:
         place = f'x="{x + side // 2}" y="{y + 14}" text-anchor="middle"'
         yield f'<text {place} class="amount in-{activity}">{num_tokens}</text>'
     elif activity == "decode":

@@ -57,7 +57,7 @@ class Window(NamedTuple):
 def window_of(run: Run, step: int, columns: str, row: int, request: str) -> Window:
     """The page of steps with `step` in it, and the rows from `row` on of the requests that are there.
 
-    `request`, if it is there at all, always has a row: the first one, when it is not among them.
+    `request`, if there is one of that name, always has a row: the first one, when it is not among them.
     """
     count = max(1, run.num_steps) if columns == "all" else int(columns)
     first = max(0, min(step - step % count, run.num_steps - 1))
@@ -65,8 +65,8 @@ def window_of(run: Run, step: int, columns: str, row: int, request: str) -> Wind
     there = run.lanes.between(first, first + steps - 1)
     row = max(0, min(row, len(there) - ROWS))
     lanes = tuple(there[row : row + ROWS])
-    if request and all(lane.spec.id != request for lane in lanes):
-        lanes = (*(lane for lane in there if lane.spec.id == request), *lanes)[:ROWS]
+    if request in run.lanes.order and all(lane.spec.id != request for lane in lanes):
+        lanes = (run.lanes.lanes[run.lanes.order[request]], *lanes)[:ROWS]
     return Window(first, steps, count, lanes, row, len(there))
 
 

@@ -145,6 +145,26 @@ def test_windows_are_pages_of_steps_and_rows():
     assert beside(window, shorter).first == 24
 
 
+@pytest.mark.parametrize(
+    ("request_id", "row", "told"),
+    [
+        ("r30", "r30", "<b>r30</b> is not there in these steps, but from step 30 to step 38."),
+        ("r2", "r2", None),
+        ("<x>", "r0", "No request is called <b>&lt;x&gt;</b>."),
+        ("late", "late", "<b>late</b> is never there while the run lasts."),
+    ],
+)
+def test_a_request_that_is_sought_has_a_row_or_is_told_to_be_nowhere(request_id, row, told):
+    ids = {f"r{n}": {"arrival_step": n} for n in range(40)} | {"late": {"arrival_step": 60, "abort_step": 60}}
+    requests = list_text([{"id": name, "prompt_tokens": 4, "output_tokens": 9} | more for name, more in ids.items()])
+    sought = values(requests=requests, num_gpu_blocks=1000, max_num_seqs=16, step=3, columns="12", request=request_id)
+    window = window_of(run_of(sought), 3, "12", 0, request_id)
+    assert (window.lanes[0].spec.id, window.num_rows) == (row if row != "r2" else "r0", 12)
+    html = SANDBOX.render(sought, WORDS)
+    assert ("data-found" in html) == (told is not None)
+    assert told is None or told in html
+
+
 def test_the_picture_shows_what_the_simulator_decides():
     trace = simulate(parse_scenario(document(values())))
     pieces = drawn(SANDBOX.render(values(), WORDS))
