@@ -1,6 +1,7 @@
 """Rules about work that is done twice, in the way of others, or in blocks that stay empty."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from ..cost import COST_MODELS
 from .changes import limit_of_running, offer, smaller_blocks
@@ -23,8 +24,9 @@ EMPTY_PERMILLE = 250
 def thrash(facts: Facts) -> Iterator[Finding]:
     """Preempted again and again: twice or more, and a tenth or more of all computed tokens is computed anew.
 
-    The spans are the steps that preempt. The change lets only as many requests run as did after half of the
-    preemptions (the upper median).
+    The spans are the steps that preempt, so that a jump shows it happen. Where `scheduler_reserve_full_isl` is off, and
+    one was preempted before all of its tokens were computed, the change turns it on; else only as many requests may run
+    as did after half of the preemptions (the upper median).
     """
     steps = facts.lanes.events["preemption"]
     lanes = [lane for lane in facts.lanes.lanes if lane.preempted]
@@ -42,11 +44,28 @@ def thrash(facts: Facts) -> Iterator[Finding]:
         "id": most.spec.id,
         "times": len(most.preempted),
     }
-    left = sorted(facts.lanes.running[step] for step in steps)[len(steps) // 2]
-    change = offer(facts.config, **{limit_of_running(facts.config): max(left, 1)})
+    early = not facts.config.scheduler_reserve_full_isl and _came_too_early(facts)
+    change = offer(facts.config, scheduler_reserve_full_isl=True) if early else {}
+    if not change:
+        left = sorted(facts.lanes.running[step] for step in steps)[len(steps) // 2]
+        change = offer(facts.config, **{limit_of_running(facts.config): max(left, 1)})
     spans = merged((step, step) for step in steps)
     ids = tuple(lane.spec.id for lane in lanes)
     yield Finding("thrash", "warning", spans, ids, operands, change)
+
+
+def _came_too_early(facts: Facts) -> bool:
+    """Whether a request was preempted while a part of its tokens was not computed yet."""
+    outputs: Counter[str] = Counter()
+    prompts = {spec.id: spec.prompt_tokens for spec in facts.scenario.requests}
+    computed: Mapping[str, int] = {}
+    for record in facts.trace.steps:
+        # The last output token is computed by the next decode.
+        if any(computed.get(each, 0) < prompts[each] + max(outputs[each] - 1, 0) for each in record.preempted):
+            return True
+        outputs.update(record.generated)
+        computed = record.computed
+    return False
 
 
 def prefill_stalls(facts: Facts) -> Iterator[Finding]:

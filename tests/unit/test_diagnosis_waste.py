@@ -6,7 +6,7 @@ from sim.diagnosis import diagnose, try_change
 from sim.diagnosis.trial import Number
 from sim.engine import simulate
 from sim.scenario import Scenario, parse_scenario
-from tests.unit.diagnosing import codes, request, scenario, sharing, the
+from tests.unit.diagnosing import codes, findings, request, scenario, sharing, the
 
 # --- thrash, unused budget
 
@@ -19,9 +19,17 @@ def test_thrash():
     assert (finding.severity, finding.requests, finding.spans) == ("warning", ("C",), ((3, 3), (5, 5), (7, 7)))
     assert [record.step for record in trace.steps if record.preempted] == [3, 5, 7]
     assert finding.operands == {"preemptions": 3, "recomputed": 42, "computed": 125, "id": "C", "times": 3}
-    assert finding.change == {"max_num_seqs": 2}
+    assert finding.change == {"scheduler_reserve_full_isl": True}
     trial = try_change(run, trace, finding)
-    assert (trial.helps, trial.numbers[0]) == (True, Number("recomputed", 42, 0, "tokens"))
+    assert (trial.helps, trial.numbers[0]) == (True, Number("recomputed", 42, 14, "tokens"))
+
+
+@pytest.mark.parametrize("reserve", [True, False])
+def test_thrash_of_outputs_that_grow(reserve):
+    # Everyone is preempted as a decode; a look at the whole prompt keeps nobody out.
+    four = [request(each, 4, 20) for each in "ABCD"]
+    found = findings(*four, num_gpu_blocks=14, scheduler_reserve_full_isl=reserve)
+    assert the("thrash", found).change == {"max_num_seqs": 3}
 
 
 def test_one_preemption_is_no_thrash():
