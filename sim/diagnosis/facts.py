@@ -11,7 +11,7 @@ from ..reasons import Reason
 from ..sandbox.lanes import Lane, Lanes
 from ..scenario import RequestSpec, Scenario
 from ..trace import Trace
-from .changes import NOTHING, limit_of_running, more_running
+from .changes import NOTHING, changed, limit_of_running, more_running, offer
 from .finding import Change, Span
 
 
@@ -114,3 +114,15 @@ def more_places(facts: Facts, spans: Sequence[Span], num_blocks: int) -> Change:
     extra = min(waiting, max(free, 0) // max(num_blocks, 1))
     limit: int = getattr(config, limit_of_running(config))
     return more_running(config, limit + extra) if extra else NOTHING
+
+
+def places_and_blocks(facts: Facts, span: Span, num_blocks: int) -> Change:
+    """As many more places as requests wait in these steps, and `num_blocks` blocks for each; nothing if none may be."""
+    config, key = facts.config, limit_of_running(facts.config)
+    limit: int = getattr(config, key)
+    waiting = max(facts.lanes.waiting[span[0] : span[1] + 1])
+    change = more_running(config, min(limit + waiting, len(facts.scenario.requests)))
+    if not change:
+        return NOTHING
+    extra: int = getattr(changed(config, change), key) - limit
+    return offer(config, **change, num_gpu_blocks=config.num_gpu_blocks + extra * num_blocks)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 
 from ..reasons import Reason
 from ..sandbox.lanes import STARVED_STEPS, Lane, Stretch
-from .changes import remove, smaller_chunks
-from .facts import Facts, missing, more_places
+from .changes import offer, remove, smaller_chunks
+from .facts import Facts, missing, more_places, places_and_blocks
 from .finding import Change, Finding, Operands, merged
 
 
@@ -18,7 +18,8 @@ def starvation(facts: Facts, given_up: Collection[str]) -> Iterator[Finding]:
 
     The change removes the reason (`changes.remove`), by what was missing in the longest wait: blocks for the head of
     the queue, and for the whole of the request that waited. If in that wait one other request took half of the
-    tokens or more, chunks are made smaller; places are added as blocks were free for them.
+    tokens or more, chunks are made smaller; places are added as blocks were free for them, and where none were, for all
+    who wait, together with blocks for them. Who waits because others are preempted lacks blocks.
     """
     found: dict[str, list[tuple[Lane, Stretch, Reason]]] = {}
     for lane in facts.lanes.lanes:
@@ -89,12 +90,15 @@ def _count(reason: Reason, num: int, counts: Counter[str], worst: dict[str, Reas
 
 
 def _relief(facts: Facts, lane: Lane, stretch: Stretch, reason: Reason) -> Change:
+    num_blocks = facts.whole_blocks(lane.spec)
     if reason["code"] == "max_num_seqs":
-        return more_places(facts, [(stretch.first, stretch.last)], facts.whole_blocks(lane.spec))
+        return more_places(facts, [stretch[:2]], num_blocks) or places_and_blocks(facts, stretch[:2], num_blocks)
+    if reason["code"] == "after_preemption":
+        return offer(facts.config, num_gpu_blocks=facts.config.num_gpu_blocks + num_blocks)
     if reason["code"] == "token_budget":
         given: Counter[str] = Counter()
         for record in facts.trace.steps[stretch.first : stretch.last + 1]:
             given.update(record.scheduled)
         if 2 * max(given.values()) >= given.total():
             return smaller_chunks(facts.config)
-    return remove(reason, facts.config, facts.num_adapters, facts.whole_blocks(lane.spec))
+    return remove(reason, facts.config, facts.num_adapters, num_blocks)

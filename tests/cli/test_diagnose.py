@@ -84,6 +84,13 @@ def test_many_requests_and_steps_are_cut(cli):
     config = SMALL | {"max_num_seqs": 1, "num_gpu_blocks": 9}
     out = cli("diagnose", "-", stdin=json.dumps({"config": config, "requests": requests}).encode()).out
     assert "    requests r1, r2, r3, r4, r5, r6, r7, r8 and 3 more\n" in out
+    assert "    try max_num_seqs=12, num_gpu_blocks=75\n" in out
+
+
+def test_what_no_setting_helps(cli):
+    config = SMALL | {"max_model_len": 10_000_000, "block_size": 1}
+    requests = [{"id": "A", "prompt_tokens": 9_999_999, "output_tokens": 2}]
+    out = cli("diagnose", "-", stdin=json.dumps({"config": config, "requests": requests}).encode()).out
     assert "    nothing in the configuration helps\n" in out
 
 

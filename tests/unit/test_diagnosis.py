@@ -282,12 +282,40 @@ def test_starvation_begins_with_so_many_steps(output_tokens, starves):
     assert ("starvation" in found) == starves
 
 
-def test_places_are_offered_as_far_as_there_are_blocks():
+@pytest.mark.parametrize(
+    ("num_gpu_blocks", "change"),
+    [
+        (100, {"max_num_seqs": 3}),
+        (14, {"max_num_seqs": 2}),
+        # No block for another one: six more for each of the two that wait.
+        (12, {"max_num_seqs": 3, "num_gpu_blocks": 24}),
+    ],
+)
+def test_places_are_offered_with_the_blocks_that_they_lack(num_gpu_blocks, change):
     three = [request(f"r{i}", 4, 21) for i in range(3)]
-    for num_gpu_blocks, change in ((100, {"max_num_seqs": 3}), (14, {"max_num_seqs": 2}), (12, {})):
-        found = findings(*three, max_num_seqs=1, max_num_batched_tokens=4, num_gpu_blocks=num_gpu_blocks)
-        finding = the("starvation", found)
-        assert (finding.operands["cause"], finding.change) == ("max_num_seqs", change)
+    run = scenario(*three, max_num_seqs=1, max_num_batched_tokens=4, num_gpu_blocks=num_gpu_blocks)
+    trace = simulate(run)
+    finding = the("starvation", diagnose(run, trace))
+    assert (finding.operands["cause"], finding.change) == ("max_num_seqs", change)
+    assert try_change(run, trace, finding).helps
+
+
+def test_places_and_blocks_for_no_more_than_there_are():
+    many = [request(f"r{i}", 10, 12) for i in range(24)]
+    sizes = {"max_num_batched_tokens": 64, "block_size": 64, "num_gpu_blocks": 9}
+    finding = the("starvation", findings(*many, max_num_seqs=8, **sizes))
+    assert finding.change == {"max_num_seqs": 24, "num_gpu_blocks": 25}
+
+
+def test_who_waits_while_others_are_preempted_lacks_blocks():
+    sizes = [(1, 48, 35), (5, 46, 29), (0, 43, 39), (2, 42, 31), (1, 17, 26)]
+    requests = [request(f"r{i}", prompt, output, arrival) for i, (arrival, prompt, output) in enumerate(sizes)]
+    config = {"max_num_batched_tokens": 32, "max_num_seqs": 8, "max_model_len": 128, "num_gpu_blocks": 29}
+    run = scenario(*requests, **config, scheduler_reserve_full_isl=False, prefill_schedule_interval=4)
+    trace = simulate(run)
+    (finding,) = [each for each in diagnose(run, trace) if each.operands.get("cause") == "after_preemption"]
+    assert (finding.requests, finding.change) == (("r4",), {"num_gpu_blocks": 40})
+    assert try_change(run, trace, finding).helps
 
 
 def test_active_places_are_offered_first():
