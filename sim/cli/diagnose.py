@@ -63,7 +63,7 @@ def _about(finding: Finding, trial: Trial | None) -> Iterator[str]:
     if finding.change:
         yield f"try {_settings(finding.change)}{': ' + _outcome(trial) if trial is not None else ''}"
     else:
-        yield "nothing in the configuration helps"
+        yield "nothing in the configuration helps" if finding.severity == "error" else "no setting is known to help"
 
 
 def _listed(items: Sequence[str], most: int) -> str:
