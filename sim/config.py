@@ -8,12 +8,20 @@ from .errors import ConfigError
 from .parameters import CONFIG, by_name
 
 
+PYDANTIC = "Value error, "
+
+
 class Refusal(NamedTuple):
     """Why vLLM would not run: the kind of error, the parameter that it is about, and the message."""
 
     error: str
     field: str
     message: str
+
+    @property
+    def reason(self) -> str:
+        """The message without the words that pydantic puts before it."""
+        return self.message.removeprefix(PYDANTIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Config:
 
 
 def _refused(field: str, message: str) -> Refusal:
-    return Refusal("ValidationError", field, f"Value error, {message}")
+    return Refusal("ValidationError", field, PYDANTIC + message)
 
 
 def parse_config(data: object, field: str = "config") -> Config:

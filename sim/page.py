@@ -16,7 +16,7 @@ from .figures import FIGURES
 from .figures.beside import draw_beside
 from .figures.edits import draw_edit, draw_recordings
 from .figures.frontier import draw_frontier
-from .figures.imports import import_file
+from .figures.imports import import_file, join
 from .figures.words import Words
 from .frontier import plan
 from .generate import generate
@@ -147,6 +147,10 @@ def _import(question: Mapping[str, Any]) -> dict[str, Any]:
     return import_file(question, WORDS[question["language"]])
 
 
+def _import_join(question: Mapping[str, Any]) -> dict[str, Any]:
+    return join(question["present"], question["scenario"], question["tells"])
+
+
 def _beside(question: Mapping[str, Any]) -> str:
     scenario = parse_scenario(question.get("scenario"))
     return draw_beside(scenario, question["series"], WORDS[question["language"]])
@@ -158,11 +162,6 @@ def _sandbox_values(question: Mapping[str, Any]) -> dict[str, Any]:
     parse_scenario(scenario)
     assert isinstance(scenario, Mapping)
     return values_of(scenario)
-
-
-def _sandbox_warnings(question: Mapping[str, Any]) -> list[str]:
-    """What vLLM, or we, would warn about before a scenario runs."""
-    return parse_scenario(question.get("scenario")).warnings()
 
 
 def _sandbox_blocks(question: Mapping[str, Any]) -> str:
@@ -218,12 +217,12 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "explain": _explain,
     "onestep": _onestep,
     "import": _import,
+    "import-join": _import_join,
     "beside": _beside,
     "edit": _edit,
     "edit-sample": _edit_sample,
     "sandbox-values": _sandbox_values,
     "sandbox-blocks": _sandbox_blocks,
-    "sandbox-warnings": _sandbox_warnings,
     "try": _try,
     "sandbox-export": _sandbox_export,
     "generate": _generate,

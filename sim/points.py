@@ -135,7 +135,7 @@ def run_point(document: Mapping[str, Any], point: Point) -> Result:
     scenario = parse_scenario(document_at(document, point))
     trace = simulate(scenario)
     if trace.error is not None:
-        message = trace.error.message.removeprefix("Value error, ")
+        message = trace.error.reason
         return {"outcome": REFUSED} | dict.fromkeys(METRICS, -1) | {"refusal": message}
     summary = summarize(trace, scenario).to_json()
     return {"outcome": trace.outcome} | {name: _number(summary, name) for name in METRICS}

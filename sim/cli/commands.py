@@ -171,7 +171,7 @@ def _tell_what_is_left_out(file: str, imported: Imported, scenario: Scenario) ->
         tell(f"{file}: {name} was removed from vLLM, left out")
     refusal = scenario.config.refusal()
     if refusal is not None:
-        tell(f"{file}: vLLM refuses this: {refusal.message.removeprefix('Value error, ')}")
+        tell(f"{file}: vLLM refuses this: {refusal.reason}")
     warnings = scenario.warnings()
     for warning in warnings[:MAX_LISTED]:
         tell(f"{file}: {warning}")

@@ -48,7 +48,7 @@ def _text(file_format: str, place: Place, value: Any) -> str:
             return serve_command(scenario.config)
         trace = simulate(scenario)
     if trace.error is not None:
-        raise ConfigError(place.file, f"vLLM refuses this: {trace.error.message.removeprefix('Value error, ')}")
+        raise ConfigError(place.file, f"vLLM refuses this: {trace.error.reason}")
     if file_format == "html":
         return html(trace, scenario, value if scenario else None)
     return RUNS[file_format](trace, scenario)

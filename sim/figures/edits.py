@@ -43,7 +43,7 @@ def draw_edit(original: str, source: str, scenario: Scenario, words: Words) -> d
 
 def _same(trace: Trace, words: Words) -> str:
     if trace.error is not None:
-        return words.html("edit.refused", message=trace.error.message.removeprefix("Value error, "))
+        return words.html("edit.refused", message=trace.error.reason)
     return words.html("edit.same", n=len(trace.steps))
 
 

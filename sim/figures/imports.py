@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..diagnosis.limits import leaves_no_room
 from ..importers import FORMATS, read_file
 from ..importers.importer import Imported
 from ..importers.own import SCENARIO, TRACE
@@ -48,6 +49,29 @@ def _tells(imported: Imported) -> str:
     if imported.format in (SCENARIO.name, TRACE.name):
         return "all"
     return "requests" if imported.requests else "configuration"
+
+
+def join(present: dict[str, Any], imported: dict[str, Any], tells: str) -> dict[str, Any]:
+    """What was imported together with the scenario that is there.
+
+    A configuration is tried on the requests that are there; requests run under the configuration that is there, if it
+    has room for each of their prompts.
+
+    Args:
+        present: a scenario.
+        imported: another.
+        tells: see `import_file`.
+
+    Raises:
+        ConfigError: one of them is no scenario.
+    """
+    if tells == "all":
+        return imported
+    if tells == "configuration":
+        return {**imported, "requests": present["requests"]}
+    other = {**imported, "config": present["config"]}
+    scenario = parse_scenario(other)
+    return imported if any(leaves_no_room(spec, scenario.config) for spec in scenario.requests) else other
 
 
 def draw_account(imported: Imported, warnings: Sequence[str], words: Words) -> str:

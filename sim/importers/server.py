@@ -130,4 +130,4 @@ def tell_refusal(imported: Imported) -> None:
     """Tell if vLLM would not start with this configuration, in its own words."""
     refusal = parse_config(imported.config).refusal()
     if refusal is not None:
-        imported.note("refused", message=refusal.message.removeprefix("Value error, "))
+        imported.note("refused", message=refusal.reason)

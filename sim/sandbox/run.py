@@ -127,7 +127,7 @@ class Runs:
 def _finished(scenario: Scenario, trace: Trace) -> Run:
     if trace.error is not None:
         [finding] = diagnose(scenario, trace)
-        raise RefusedRun(trace.error.field, trace.error.message.removeprefix("Value error, "), finding)
+        raise RefusedRun(trace.error.field, trace.error.reason, finding)
     return Run(scenario, trace, read_lanes(scenario, trace), summarize(trace, scenario), PoolWatch(scenario))
 
 

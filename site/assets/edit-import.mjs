@@ -52,7 +52,7 @@ export class ImportPanel extends HTMLElement {
     return { name: this.#file?.name ?? "import", config, requests: this.#requests };
   }
 
-  /** Of what tells all, nothing that came before is kept. */
+  /** What tells all replaces the configurations and requests that came before. */
   #join({ config, requests, imported: { format, series } }, tells) {
     if (tells === "all") {
       this.#configs.clear();

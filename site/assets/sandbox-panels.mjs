@@ -38,17 +38,12 @@ export function connectPanels(figure) {
   });
 }
 
-/**
- * A configuration alone is tried on the requests that are in the form; requests alone under its configuration, where that has
- * room for all of them.
- */
+/** What was imported, together with what is in the form. */
 async function joined({ scenario, tells }, figure) {
   const present = scenarioOf(figure);
-  if (!present || tells === "all") return scenario;
-  if (tells === "configuration") return { ...scenario, requests: present.requests };
+  if (!present) return scenario;
   const { call } = await startEngine();
-  const other = { ...scenario, config: present.config };
-  return (await call({ do: "sandbox-warnings", scenario: other })).length ? scenario : other;
+  return call({ do: "import-join", present, scenario, tells });
 }
 
 /** A file that is dropped anywhere on the page is one for `field`; by itself a browser would leave the page for it. */

@@ -91,3 +91,27 @@ def test_through_the_page():
     # A checkout has no catalogue: what is refused before words are needed is told all the same.
     answer = json.loads(handle(json.dumps(question), b"\x1f\x8b"))
     assert answer == {"error": "1: is not text but a gzip file, unpack it first", "field": "1"}
+
+
+def joined(present: dict, imported: dict, tells: str) -> dict:
+    message = {"do": "import-join", "present": present, "scenario": imported, "tells": tells}
+    return json.loads(handle(json.dumps(message)))["result"]
+
+
+def test_a_configuration_is_tried_on_the_requests_that_are_there():
+    imported = {"name": "server", "config": {"max_num_seqs": 4}, "requests": []}
+    assert joined(STEPS, imported, "configuration") == {**imported, **STEPS}
+    assert joined(STEPS, imported, "all") == imported
+
+
+@pytest.mark.parametrize(
+    ("max_model_len", "present_counts"),
+    [(901, True), (900, False)],
+    ids=["a token is left for the output", "the prompt fills it"],
+)
+def test_requests_run_under_the_configuration_that_is_there_if_their_prompts_fit(max_model_len, present_counts):
+    there = {"config": {"max_model_len": max_model_len, "max_num_batched_tokens": 999_999}, "requests": []}
+    imported = {"name": "trace", "config": {"max_model_len": 4096}, **TIMED}
+    assert parse_scenario({**TIMED, **there, "requests": []}).warnings()  # a warning of the configuration is no reason
+    config = there["config"] if present_counts else imported["config"]
+    assert joined(there, imported, "requests") == {**imported, "config": config}
