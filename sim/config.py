@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from .errors import ConfigError
 from .parameters import CONFIG, by_name
 
-
 PYDANTIC = "Value error, "
 
 

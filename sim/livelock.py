@@ -27,8 +27,8 @@ class LivelockWatch:
             last_progress: the last step with an arrival, an abort or a token.
             state: gives all that decides what comes next.
         """
-        if step_index < LIVELOCK_STEPS:
-            return None
+        if step_index < LIVELOCK_STEPS or last_progress == step_index - 1:
+            return None  # a circle does not begin with a step of which something came
         now = state()
         mark = self._mark
         if mark is not None and last_progress < mark[0]:

@@ -5,7 +5,7 @@ scenario says.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .cost import COST_MODELS
@@ -27,7 +27,7 @@ class _InFlight(NamedTuple):
     step_index: int
     output: SchedulerOutput
     running: list[str]
-    waiting: list[str]
+    waiting: Sequence[str]
     computed: dict[str, int]
     free_blocks: int
     start_us: int | None
@@ -160,7 +160,7 @@ class PlainEngine:
             self.step_index,
             output,
             [request.request_id for request in scheduler.running],
-            [request.request_id for request in scheduler.waiting],
+            scheduler.waiting.ids(),
             computed,
             scheduler.kv_cache_manager.block_pool.num_free_blocks,
             start_us,

@@ -114,8 +114,9 @@ class Tally:
         self.idle_steps += not record.scheduled
         self.cached_tokens += sum(record.cached.values())
         self.queue_lengths(len(record.waiting), len(record.running))
+        known = self.requests
         for queue in (record.new, record.waiting):
-            for request_id in queue:
+            for request_id in [request_id for request_id in queue if request_id not in known]:
                 self.see(request_id, record.step)
         self.preemptions += len(record.preempted)
         for request_id in record.preempted:

@@ -53,6 +53,34 @@ def test_anybody_can_leave(fcfs):
     assert names(fcfs) == "AC"
 
 
+def test_who_came_back_can_leave_too(fcfs):
+    back = request("V")
+    fcfs.prepend_request(back)
+    fcfs.remove_request(back)
+    assert names(fcfs) == "ABC"
+
+
+def test_the_ids_stay_as_they_were(fcfs):
+    seen = [fcfs.ids()]
+    fcfs.pop_request()
+    seen.append(fcfs.ids())
+    fcfs.prepend_request(request("V"))
+    seen.append(fcfs.ids())
+    fcfs.add_request(request("D"))
+    seen.append(fcfs.ids())
+    fcfs.remove_request(next(one for one in fcfs if one.request_id == "C"))
+    seen.append(fcfs.ids())
+    fcfs.add_request(request("E"))
+    seen.append(fcfs.ids())
+    assert ["".join(ids) for ids in seen] == ["ABC", "BC", "VBC", "VBCD", "VBD", "VBDE"]
+    assert [len(ids) for ids in seen] == [3, 2, 3, 4, 3, 4]
+    assert (seen[2][0], seen[2][-1], seen[2][1:], "C" in seen[2], "D" in seen[2]) == ("V", "C", ["B", "C"], True, False)
+
+
+def test_the_ids_of_a_long_queue_are_no_copies(fcfs):
+    assert fcfs.ids().arrived is fcfs.ids().arrived
+
+
 def test_the_lower_number_then_arrival_then_list_order(priority):
     assert names(priority) == "ECDBA"
     assert "".join(priority.pop_request().request_id for _ in range(5)) == "ECDBA"
