@@ -63,6 +63,14 @@ class Line(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         return list(self)[index]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Line):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     def __repr__(self) -> str:
         return repr(list(self))
 
