@@ -1,163 +1,209 @@
-"""A run as one self-contained SVG: a row a request, a column a step, the budget above, a caption below.
+"""A run as one self-contained SVG: the timeline of the sandbox with what its marks mean and a caption.
 
-Light colours as attributes, no style sheet, no script, no font but a generic one, so that it looks the same anywhere.
+Light colours, a style sheet of its own, no script, no font but a generic one, so that it looks the same anywhere.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .. import VLLM_VERSION, __version__
 from ..figures.html import element, escape
+from ..sandbox.lanes import Lanes
+from ..sandbox.legend import LONG_MARKS, MARKS, SIDE, mark
+from ..sandbox.pieces import Step
 from ..sandbox.reading import read_lanes
+from ..sandbox.timeline import FOOT, HEAD, ROW, band, band_place, foot, head, lane_row, marked
+from ..sandbox.window import Window
 from ..scenario import Scenario
 from ..trace import StepRecord, Trace
+from .recovered import pool_of, recover
 
-COLOURS = ("#0072b2", "#c45000", "#00795a", "#7a4fa3")
-ROW, HEAD, NAMES, WIDEST, NARROWEST = 22, 44, 120, 32, 1
-WIDTH = 1200
-"""Pixels for all columns, unless there are more steps than that."""
+NAMES, LONG_WIDTH, LEAST_WIDTH = 120, 1200, 640
+"""Pixels for names, for a timeline in which single steps have no room, and for all beside the names at least."""
 MOST_ROWS = 200
 LETTERS = 14
-LINE, LETTER = 15, 8
-"""Height of a line of the caption, and width of one of its letters, in pixels; wider than nearly all are."""
+LINE, LETTER, SMALL = 16, 8, 6
+"""Height of a line of the caption, and widths of a letter, in pixels: wider than nearly all are, and about the mean."""
 MOST_LINES = 6
 """Lines of an address that are written; the link behind it is whole."""
-HATCHED = 8
-"""Pixels of a step from which on strokes can be told apart."""
-INK, PALE, ALARM = "#1d2126", "#b9bfc7", "#b3261e"
+TICK = 60
+"""Pixels from one number of a step to the next where single steps have no room."""
+COLOURS = ("#0072b2", "#c45000", "#00795a", "#7a4fa3")
+STYLE = """.cells,.long{stroke:none}.lane-row .wait{fill:none;stroke:#646d78;stroke-dasharray:3 2}
+.long.waiting,.long.nothing{fill:#b9bfc7}.amount,.tick{font-weight:500}.tick{fill:#545d68}
+.lane-row .amount{fill:#fff;font-weight:700}.lane-row .inner{fill:#fff}
+.hatch{fill:none;stroke:#fff;stroke-width:2}.slash,.cut-line,.cross{fill:none;stroke:#b3261e;stroke-width:3}
+.cross{stroke-width:1.75}.ribbon{fill:#1d2126;stroke:#fff}.selected{fill:#e6edf3}
+.marked{fill:none;stroke:#0a5c94;stroke-width:1.5}.limit{fill:none;stroke:#333b45;stroke-width:1.5}
+.base{fill:none;stroke:#dcd9d1}.bars{fill:#b9bfc7}.bars.blocks-used{fill:#66afa0}.bars.running{fill:#66aad1}
+.bars.waiting{fill:#dc9666}.limit,.base,.cut-line{vector-effect:non-scaling-stroke}
+""" + "\n".join(
+    f".r{n} .prefill,.r{n} .decode,.r{n} .recompute,.r{n}.name{{fill:{colour}}}"
+    f".r{n} .in-recompute{{stroke:{colour};stroke-width:4;paint-order:stroke}}"
+    for n, colour in enumerate(COLOURS)
+)
+WORDS = {
+    "prefill": "prefill",
+    "decode": "decode",
+    "long-prefill": "prefill",
+    "long-decode": "decode",
+    "recompute": "computed again",
+    "wait": "gets nothing",
+    "cut": "preempted",
+    "cached": "prefix cache hit",
+    "rejected": "drafts rejected",
+}
+_forbidden = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-class Part(NamedTuple):
-    """What of a run is drawn: steps `first` to `last`, the requests of `ids`; the address under which it is seen."""
+class View(NamedTuple):
+    """What of a run is drawn: the `window` on its lanes, the step and the request that are marked, and the address."""
 
-    first: int
-    last: int
-    ids: Sequence[str]
+    lanes: Lanes
+    window: Window
+    step: int
+    request: str
     address: str
 
 
-def svg(trace: Trace, scenario: Scenario | None = None, part: Part | None = None) -> str:
+class _Run(NamedTuple):
+    """A run to draw, what its budget and its blocks are called, and the numbers of its steps."""
+
+    records: Sequence[StepRecord]
+    numbers: Sequence[int]
+    lanes: Lanes
+    budget: int
+    usable_blocks: int
+    names: tuple[str, str]
+
+
+def svg(trace: Trace, scenario: Scenario | None = None, view: View | None = None) -> str:
     """The picture.
 
     Args:
         trace: of a run.
-        scenario: what was run; without it decodes and prefills look alike and no budget is drawn.
-        part: the part of the run that is wanted; without it all of it.
+        scenario: what was run; without it budget and blocks are drawn beside the most that the trace has.
+        view: what of the run is seen; without it all of it.
     """
-    steps = trace.steps if part is None else [trace.steps[n] for n in range(part.first, part.last + 1)]
-    ids = part.ids if part else _ids(trace, scenario)
-    shown, cell = ids[:MOST_ROWS], max(NARROWEST, min(WIDEST, WIDTH // max(len(steps), 1)))
-    width = NAMES + max(cell * len(steps), 480) + 10
-    address = _wrapped(part.address, int((width - 20) / LETTER)) if part else []
-    height = HEAD + ROW * len(shown) + 55 + LINE * len(address)
-    rows = {request_id: index for index, request_id in enumerate(shown)}
-    prompts = {spec.id: spec.prompt_tokens for spec in scenario.requests} if scenario else {}
+    run = _read(trace, scenario, view)
+    window = view.window if view else _whole(run)
+    wide = max(window.width if window.is_single else LONG_WIDTH, LEAST_WIDTH)
+    body = HEAD + ROW * len(window.lanes) + 3 * FOOT
+    marks, tall = _marks(window, body + LINE, NAMES + wide)
+    lines = _caption(trace, view, window, int((NAMES + wide - 20) / LETTER))
+    width, height = NAMES + wide + 10, body + LINE + tall + LINE * len(lines) + 12
     parts = [
+        element("style", None, STYLE),
         element("rect", {"width": width, "height": height, "fill": "#ffffff"}),
-        *_budget(steps, scenario, cell),
-        *(_name(request_id, index) for request_id, index in rows.items()),
-        *(piece for at, record in enumerate(steps) for piece in _pieces(record, at, rows, prompts, cell)),
-        *_hatches(trace, scenario, steps, rows, cell),
-        *_caption(trace, len(ids) - len(shown), part, address, height),
+        *_names(run, window),
+        *_ticks(run, window),
+        _timeline(run, window, view),
+        *marks,
+        *_written(lines, height, view.address if view else ""),
     ]
     box = {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
-    box |= {"font-family": "sans-serif", "font-size": 11, "fill": INK, "role": "img"}
-    return element("svg", box, element("title", None, escape(_title(trace))), *parts) + "\n"
+    box |= {"font-family": "sans-serif", "font-size": 11, "fill": "#1d2126", "role": "img"}
+    drawn = element("svg", box, element("title", None, escape(_title(trace))), *parts)
+    return _forbidden.sub("\ufffd", drawn) + "\n"
 
 
-def _ids(trace: Trace, scenario: Scenario | None) -> list[str]:
-    if scenario is not None:
-        return [spec.id for spec in scenario.requests]
-    return sorted({request_id for record in trace.steps for request_id in _there(record)})
+def _read(trace: Trace, scenario: Scenario | None, view: View | None) -> _Run:
+    if scenario:
+        lanes = view.lanes if view else read_lanes(scenario, trace)
+        budget, usable = scenario.config.token_budget, scenario.config.num_gpu_blocks - 1
+        return _Run(trace.steps, range(len(trace.steps)), lanes, budget, usable, (f"budget {budget}", f"of {usable}"))
+    recovered, run = recover(trace)
+    lanes, numbers = read_lanes(recovered, run), [record.step for record in trace.steps]
+    most = max(lanes.used, default=0)
+    return _Run(run.steps, numbers, lanes, most, pool_of(trace), (f"tokens, most {most}", f"of {pool_of(trace)} seen"))
 
 
-def _there(record: StepRecord) -> set[str]:
-    return {*record.running, *record.waiting, *record.preempted}
+def _whole(run: _Run) -> Window:
+    """All steps, and the first requests in their order of arrival."""
+    lanes, num_steps = run.lanes.lanes, len(run.numbers)
+    return Window(0, num_steps, max(1, num_steps), tuple(lanes[:MOST_ROWS]), 0, len(lanes))
+
+
+def _timeline(run: _Run, window: Window, view: View | None) -> str:
+    """The drawing of the page."""
+    body = HEAD + ROW * len(window.lanes)
+    height = body + 3 * FOOT
+    seen = range(window.first, window.last + 1) if window.is_single else ()
+    # Why somebody got nothing is not drawn, and a trace that was read does not tell.
+    steps = [Step(run.records[n], {}) for n in seen]
+    parts = [
+        *([band(window, band_place(window, view.step), height), *marked(window, view.request)] if view else ()),
+        *head(run.lanes, run.budget, window, [run.numbers[n] for n in seen]),
+        *(lane_row(steps, lane, index, window) for index, lane in enumerate(window.lanes)),
+        *foot(run.lanes, run.usable_blocks, window, body),
+    ]
+    box: dict[str, object] = {"x": NAMES, "width": window.width if window.is_single else LONG_WIDTH, "height": height}
+    box |= {"viewBox": f"0 0 {window.width} {height}", "preserveAspectRatio": "none"}
+    return element("svg", box, *parts)
 
 
 def _title(trace: Trace) -> str:
     return f"{trace.name or 'run'}: {len(trace.steps)} steps, {trace.outcome}"
 
 
-def _name(request_id: str, index: int) -> str:
-    text = request_id if len(request_id) <= LETTERS else request_id[: LETTERS - 1] + "…"
-    place = {"x": NAMES - 8, "y": HEAD + index * ROW + 15, "text-anchor": "end", "fill": COLOURS[index % len(COLOURS)]}
-    return element("text", place | {"font-weight": "bold"}, escape(text))
+def _names(run: _Run, window: Window) -> Iterator[str]:
+    """What the rows and the lines above and below them are."""
+    right = {"x": NAMES - 8, "text-anchor": "end"}
+    yield element("text", right | {"y": 38}, run.names[0])
+    for index, lane in enumerate(window.lanes):
+        text = lane.spec.id if len(lane.spec.id) <= LETTERS else lane.spec.id[: LETTERS - 1] + "…"
+        place = right | {"y": HEAD + index * ROW + 17, "font-weight": "bold"}
+        yield element("text", place | {"class": f"name r{lane.place % len(COLOURS)}"}, escape(text))
+    below = (
+        f"blocks {run.names[1]}",
+        f"running, most {run.lanes.most_running}",
+        f"waiting, most {run.lanes.most_waiting}",
+    )
+    for index, text in enumerate(below):
+        yield element("text", right | {"y": HEAD + ROW * len(window.lanes) + index * FOOT + 28}, text)
 
 
-def _budget(steps: Sequence[StepRecord], scenario: Scenario | None, cell: int) -> Iterator[str]:
-    """A bar a step under the line of the full budget, and the numbers of the steps where there is room."""
-    every = next(n for n in (1, 5, 10, 50, 100, 500, 1_000, 10_000, len(steps) + 1) if n * cell >= 24)
-    for at in range(0, len(steps), every):
-        place = {"x": NAMES + at * cell + cell // 2, "y": 11, "text-anchor": "middle", "fill": "#545d68"}
-        yield element("text", place, str(steps[at].step))
-    if scenario is None:
+def _ticks(run: _Run, window: Window) -> Iterator[str]:
+    """Numbers of steps where single ones have no room; elsewhere they are in the drawing."""
+    if window.is_single:
         return
-    budget = scenario.config.token_budget
-    bars = []
-    for at, record in enumerate(steps):
-        tall = -(-sum(record.scheduled.values()) * 22 // budget)
-        if tall:
-            bars.append(f"M{NAMES + at * cell} {38 - tall}h{cell}v{tall}h-{cell}z")
-    yield element("path", {"d": "".join(bars), "fill": PALE})
-    yield element("path", {"d": f"M{NAMES} 16h{cell * len(steps)}", "stroke": INK, "stroke-dasharray": "3 2"})
-    yield element("text", {"x": NAMES - 8, "y": 30, "text-anchor": "end"}, escape(f"budget {budget}"))
+    sizes = (size * 10**power for power in range(20) for size in (1, 2, 5))
+    every = next(size for size in sizes if size * LONG_WIDTH >= TICK * window.columns)
+    for index in range(0, window.steps, every):
+        x, number = index * LONG_WIDTH // window.columns, str(run.numbers[window.first + index])
+        if x + LETTER * len(number) <= LONG_WIDTH:
+            yield element("text", {"x": NAMES + x, "y": 14, "class": "tick"}, number)
 
 
-def _pieces(record: StepRecord, at: int, rows: dict[str, int], prompts: dict[str, int], cell: int) -> Iterator[str]:
-    """A filled cell for tokens, with a dot for a decode and a number where there is room; an outline for a wait."""
-    x, gap = NAMES + at * cell, 1 if cell > 3 else 0
-    for request_id in (*record.running, *record.waiting):
-        if request_id not in rows:
-            continue
-        index = rows[request_id]
-        colour, y = COLOURS[index % len(COLOURS)], HEAD + index * ROW + 3
-        num_tokens = record.scheduled.get(request_id, 0)
-        if not num_tokens:
-            lost = request_id in record.preempted
-            line = {"x": x + gap, "y": y + 5, "width": cell - gap, "height": 6, "fill": ALARM if lost else "none"}
-            yield element("rect", line | {"stroke": ALARM if lost else colour, "stroke-width": 1 if cell > 3 else 0})
-            continue
-        yield element("rect", {"x": x + gap, "y": y, "width": cell - gap, "height": 16, "fill": colour})
-        start = record.computed[request_id] - num_tokens
-        is_decode = request_id in prompts and start >= prompts[request_id] and request_id not in record.resumed
-        if request_id in record.cached and cell >= 8:
-            yield element("path", {"d": f"M{x + gap} {y - 1}h5v7l-2.5 -2.5l-2.5 2.5z", "fill": INK})
-        if is_decode and cell >= 8:
-            yield element("circle", {"cx": x + cell // 2, "cy": y + 8, "r": 2, "fill": "#ffffff"})
-        elif cell >= 20:
-            place = {"x": x + cell // 2, "y": y + 12, "text-anchor": "middle", "fill": "#ffffff"}
-            yield element("text", place, str(num_tokens))
+def _marks(window: Window, top: int, width: int) -> tuple[list[str], int]:
+    """What the marks mean, from `top` on, and the height that they take."""
+    parts, x, y = [], 10, top
+    for name, drawing in MARKS if window.is_single else LONG_MARKS:
+        wide = SIDE + 6 + SMALL * len(WORDS[name])
+        if x + wide > width:
+            x, y = 10, y + SIDE + 6
+        parts += [mark(drawing, x, y), element("text", {"x": x + SIDE + 6, "y": y + 14}, WORDS[name])]
+        x += wide + 14
+    return parts, y - top + SIDE + 6
 
 
-def _hatches(
-    trace: Trace, scenario: Scenario | None, steps: Sequence[StepRecord], rows: dict[str, int], cell: int
-) -> Iterator[str]:
-    """Strokes over what is computed again; without a scenario nobody knows what is."""
-    if scenario is None or not steps or cell < HATCHED:
-        return
-    first, last = steps[0].step, steps[-1].step
-    for lane in read_lanes(scenario, trace).lanes:
-        y = HEAD + rows.get(lane.spec.id, 0) * ROW + 3
-        for begin, end, activity in lane.within(first, last) if lane.spec.id in rows else ():
-            for step in range(begin, end + 1) if activity == "recompute" else ():
-                x = NAMES + (step - first) * cell
-                strokes = "".join(f"M{x + at} {y + 16}l4 -16" for at in range(1, cell - 4, 5))
-                yield element("path", {"d": strokes, "stroke": "#ffffff", "stroke-opacity": 0.5, "fill": "none"})
+def _caption(trace: Trace, view: View | None, window: Window, letters: int) -> list[str]:
+    """The lines below; those from the third on are the address, folded at so many letters."""
+    left_out = 0 if view else window.num_rows - len(window.lanes)
+    more = f"; {left_out} more requests are not drawn" if left_out else ""
+    seen = f"; steps {window.first} to {window.last}, step {view.step} marked" if view else ""
+    made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}."
+    return [_title(trace) + seen + more, made, *_folded(view.address if view else "", letters)]
 
 
-def _wrapped(address: str, letters: int) -> list[str]:
+def _folded(address: str, letters: int) -> list[str]:
     lines = [address[at : at + letters] for at in range(0, len(address), letters)]
     return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], "…"]
 
 
-def _caption(trace: Trace, left_out: int, part: Part | None, address: Sequence[str], height: int) -> Iterator[str]:
-    more = f"; {left_out} more requests are not drawn" if left_out else ""
-    marks = "Filled: tokens, dot: decode, strokes: computed again, flag: cache hit, line: waits, red: preempted."
-    made = f"Simulated by Batchloom {__version__} after vLLM {VLLM_VERSION}."
-    seen = f"; steps {part.first} to {part.last}" if part else ""
-    lines = [_title(trace) + seen + more, marks, made, *address]
+def _written(lines: Sequence[str], height: int, address: str) -> Iterator[str]:
     for index, line in enumerate(lines):
-        place = {"x": 10, "y": height - 7 - LINE * (len(lines) - 1 - index)}
+        place = {"x": 10, "y": height - 10 - LINE * (len(lines) - 1 - index)}
         text = element("text", place | ({"font-weight": "bold"} if index == 0 else {}), escape(line))
-        yield element("a", {"href": part.address}, text) if part and index > 2 else text
+        yield element("a", {"href": address}, text) if index > 1 else text

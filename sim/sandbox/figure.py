@@ -18,6 +18,7 @@ from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
 from .lanes import EVENTS
+from .legend import long_legend
 from .moment import moment_of
 from .numbers import numbers
 from .outcome import outcome, warnings
@@ -175,11 +176,12 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
         other = timeline(baseline, beside(window, baseline), request, words)
         drawn = [element("h3", {"class": "lane-title"}, words.html("sandbox.now")), *drawn, title]
         drawn.append(element("div", {"class": "lane-box"}, other))
-    last = min(window.row + len(window.lanes), window.num_rows)
+    last = window.row + len(window.lanes) - window.has_sought
     seen = {"first": min(window.row + 1, last), "last": last, "n": window.num_rows}
     rows = words.html("sandbox.rows", start=str(window.first), end=str(window.last), **seen)
     below = element("p", {"class": "quiet"}, rows) + _elsewhere(run, window, request, words)
-    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), below)
+    marks = "" if window.is_single else long_legend(words)
+    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), marks, below)
 
 
 def _elsewhere(run: Run, window: Window, request: str, words: Words) -> str:
@@ -196,7 +198,13 @@ def _elsewhere(run: Run, window: Window, request: str, words: Words) -> str:
         return ""
     told = words.html("sandbox.find.elsewhere", id=request, first=str(first), last=str(last))
     jump = {"type": "button", "class": "jump", "data-set": json.dumps({"step": first})}
-    return element("p", {"class": "quiet", "data-found": "elsewhere"}, told, " ", element("button", jump, str(first)))
+    return element(
+        "p",
+        {"class": "quiet", "data-found": "elsewhere"},
+        told,
+        " ",
+        element("button", jump, words.html("sandbox.goto", step=str(first))),
+    )
 
 
 @lru_cache(maxsize=KEPT_RUNS)

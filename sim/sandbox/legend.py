@@ -1,5 +1,7 @@
 """What the marks of the timeline mean."""
 
+from collections.abc import Iterator, Sequence
+
 from ..figures.html import element
 from ..figures.words import Words
 
@@ -32,11 +34,35 @@ MARKS = (
     ),
 )
 """Each mark with its drawing; they are those of `pieces.py`."""
+LONG_MARKS = (
+    ("long-prefill", f'<path class="long prefill" d="M1 1h{SIDE - 2}v18h-{SIDE - 2}z"></path>'),
+    ("long-decode", f'<path class="long decode" d="M1 5h{SIDE - 2}v10h-{SIDE - 2}z"></path>'),
+    (
+        "recompute",
+        f'<path class="long recompute" d="M1 1h{SIDE - 2}v7h-{SIDE - 2}zM1 12h{SIDE - 2}v7h-{SIDE - 2}z"></path>',
+    ),
+    ("wait", f'<path class="long waiting" d="M1 8h{SIDE - 2}v4h-{SIDE - 2}z"></path>'),
+    ("cut", '<path class="cut-line" d="M10 0v20"></path>'),
+)
+"""The same where single steps have no room, as `timeline.py` draws them."""
 
 
 def legend(words: Words) -> str:
     """The marks with their words."""
-    data = {"width": SIDE, "height": SIDE, "viewBox": f"0 0 {SIDE} {SIDE}", "aria-hidden": "true"}
-    marks = ((name, element("svg", data, f'<g class="lane-row r0">{drawing}</g>')) for name, drawing in MARKS)
-    items = [element("li", None, mark, words.html(f"sandbox.mark.{name}")) for name, mark in marks]
-    return element("ul", {"class": "key", "data-part": "legend"}, *items)
+    return element("ul", {"class": "key", "data-part": "legend"}, *_items(MARKS, words))
+
+
+def long_legend(words: Words) -> str:
+    """The marks of a timeline in which single steps have no room, with their words; it takes the place of the other."""
+    return element("ul", {"class": "key long-key"}, *_items(LONG_MARKS, words))
+
+
+def _items(marks: Sequence[tuple[str, str]], words: Words) -> Iterator[str]:
+    for name, drawing in marks:
+        yield element("li", None, mark(drawing), words.html(f"sandbox.mark.{name}"))
+
+
+def mark(drawing: str, x: int = 0, y: int = 0) -> str:
+    """A mark as a picture of its own, at a place of the picture in which it stands, if it stands in one."""
+    data = {"x": x, "y": y, "width": SIDE, "height": SIDE, "viewBox": f"0 0 {SIDE} {SIDE}", "aria-hidden": "true"}
+    return element("svg", data, f'<g class="lane-row r0">{drawing}</g>')

@@ -49,6 +49,11 @@ class Run:
         return self.scenario.config.token_budget
 
     @property
+    def usable_blocks(self) -> int:
+        """Blocks of the pool without the one that vLLM keeps for itself."""
+        return self.scenario.config.num_gpu_blocks - 1
+
+    @property
     def num_steps(self) -> int:
         """Steps of the run."""
         return len(self.trace.steps)

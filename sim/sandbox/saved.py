@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..errors import ConfigError
 from ..exporters import html, perfetto, requests_csv, serve_command, steps_csv, svg
-from ..exporters.svg import Part
+from ..exporters.svg import View
 from ..parameter import Value, shown
 from .run import Run, document, run_of
 from .window import window_of
@@ -65,12 +65,12 @@ def _text(file_format: str, run: Run, values: Mapping[str, Value], address: str)
             return svg(run.trace, run.scenario, _seen(run, values, address))
 
 
-def _seen(run: Run, values: Mapping[str, Value], address: str) -> Part | None:
+def _seen(run: Run, values: Mapping[str, Value], address: str) -> View | None:
     """The part of the run that the page shows."""
-    step, row = values["step"], values["row"]
+    step, row, request = values["step"], values["row"], str(values["request"])
     assert isinstance(step, int)
     assert isinstance(row, int)
     if not run.num_steps:
         return None
-    window = window_of(run, min(step, run.num_steps - 1), str(values["columns"]), row, str(values["request"]))
-    return Part(window.first, window.last, [lane.spec.id for lane in window.lanes], address)
+    step = min(step, run.num_steps - 1)
+    return View(run.lanes, window_of(run, step, str(values["columns"]), row, request), step, request, address)

@@ -66,7 +66,7 @@ def _ms(us: int) -> str:
 
 
 def _numbers(run: Run, moment: Moment, words: Words) -> str:
-    record, usable = moment.record, run.scenario.config.num_gpu_blocks - 1
+    record, usable = moment.record, run.usable_blocks
     pairs = (
         (words("sandbox.budget"), output("budget_used", moment.used, f"{moment.used:,}"), run.budget),
         (words("sandbox.free"), output("free_blocks", record.free_blocks, f"{record.free_blocks:,}"), usable),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..figures.html import element, escape
 from ..figures.timeline import COLOURS
 from ..figures.words import Words
-from .lanes import Activity, Lane
+from .lanes import Activity, Lane, Lanes
 from .pieces import Step, pieces, steps_of
 from .run import Run
 from .window import WIDTH, Window
@@ -17,8 +17,14 @@ HEAD, ROW, FOOT = 64, 26, 40
 """Heights of the budget above, of a request, and of each line below, in pixels; `sandbox.css` knows them too."""
 ROOM = 24
 """Pixels that a number below or above a column needs."""
-TALL: dict[Activity, int] = {"prefill": 18, "recompute": 18, "decode": 10, "waiting": 4, "nothing": 4}
-"""Heights of what a request does where single steps have no room."""
+TALL: dict[Activity, tuple[tuple[int, int], ...]] = {
+    "prefill": ((18, 4),),
+    "recompute": ((7, 4), (7, 15)),
+    "decode": ((10, 8),),
+    "waiting": ((4, 11),),
+    "nothing": ((4, 11),),
+}
+"""What a request does where single steps have no room: heights of its bars, and how far below the top of the row."""
 
 
 def timeline(run: Run, window: Window, request: str, words: Words) -> str:
@@ -29,7 +35,7 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
     """
     body = HEAD + ROW * len(window.lanes)
     height = body + 3 * FOOT
-    marks = [_mark(window, index) for index, lane in enumerate(window.lanes) if lane.spec.id == request]
+    marks = marked(window, request)
     box: dict[str, object] = {"width": window.width if window.is_single else WIDTH, "height": height}
     box |= {"viewBox": f"0 0 {window.width} {height}", "preserveAspectRatio": "none"}
     data = box | {
@@ -44,10 +50,12 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
         ),
     }
     steps = steps_of(run.trace.steps, window) if window.is_single else []
-    rows = [_row(steps, lane, index, window) for index, lane in enumerate(window.lanes)]
-    drawing = element("svg", data, *marks, *_head(run, window), *rows, *_foot(run, window, body))
+    rows = [lane_row(steps, lane, index, window) for index, lane in enumerate(window.lanes)]
+    above = head(run.lanes, run.budget, window, range(window.first, window.last + 1))
+    below = foot(run.lanes, run.usable_blocks, window, body)
+    drawing = element("svg", data, *marks, *above, *rows, *below)
     # A drawing of its own: when only the band moves, the other is not painted again.
-    under = element("svg", box | {"class": "under", "aria-hidden": "true"}, _band(window, height))
+    under = element("svg", box | {"class": "under", "aria-hidden": "true"}, band(window, 0, height))
     return _names(run, window, words) + element("div", {"class": "drawings"}, under, drawing)
 
 
@@ -55,10 +63,9 @@ def timeline(run: Run, window: Window, request: str, words: Words) -> str:
 
 
 def _names(run: Run, window: Window, words: Words) -> str:
-    usable = run.scenario.config.num_gpu_blocks - 1
     top = element("span", {"class": "name head"}, words.html("sandbox.lane.budget", budget=run.budget))
     below = (
-        words.html("sandbox.lane.blocks", blocks=usable),
+        words.html("sandbox.lane.blocks", blocks=run.usable_blocks),
         words.html("sandbox.lane.running", most=run.lanes.most_running),
         words.html("sandbox.lane.waiting", most=run.lanes.most_waiting),
     )
@@ -76,9 +83,10 @@ def _name(lane: Lane) -> str:
 # ---------------------------------------------------------------- above and below the rows
 
 
-def _band(window: Window, height: int) -> str:
+def band(window: Window, x: int, height: int) -> str:
+    """The band over a step, at `x`."""
     wide = window.cell if window.is_single else max(1, window.columns // 300)
-    return element("rect", {"class": "selected", "x": 0, "y": 0, "width": wide, "height": height})
+    return element("rect", {"class": "selected", "x": x, "y": 0, "width": wide, "height": height})
 
 
 def band_place(window: Window, step: int) -> int:
@@ -86,32 +94,34 @@ def band_place(window: Window, step: int) -> int:
     return (step - window.first) * window.cell
 
 
-def _mark(window: Window, index: int) -> str:
-    place = {"class": "marked", "x": 0, "y": HEAD + index * ROW}
-    return element("rect", place | {"width": window.width, "height": ROW})
+def marked(window: Window, request: str) -> list[str]:
+    """The frame around the row of a request, if it has one."""
+    places = [index for index, lane in enumerate(window.lanes) if lane.spec.id == request]
+    size = {"width": window.width, "height": ROW}
+    return [element("rect", {"class": "marked", "x": 0, "y": HEAD + index * ROW} | size) for index in places]
 
 
-def _head(run: Run, window: Window) -> list[str]:
-    """Step numbers, and how full the budget is."""
-    used = run.lanes.used[window.first : window.last + 1]
-    parts = [_bars("budget-used", used, run.budget, window.cell, 22, HEAD - 26)]
+def head(lanes: Lanes, budget: int, window: Window, numbers: Sequence[int]) -> list[str]:
+    """How full the budget is, and above it the `numbers` of the steps, where they have room."""
+    used = lanes.used[window.first : window.last + 1]
+    parts = [_bars("budget-used", used, budget, window.cell, 22, HEAD - 26)]
     parts.append(element("path", {"class": "limit", "d": f"M0 22H{window.steps * window.cell}"}))
     if not window.is_single:
         return parts
     every = 1 if window.cell >= ROOM else 5
     for index in range(0, window.steps, every):
         number = {"x": index * window.cell + window.cell // 2, "y": 14, "text-anchor": "middle", "class": "tick"}
-        parts.append(element("text", number, str(window.first + index)))
+        parts.append(element("text", number, str(numbers[index])))
     return parts + _amounts(used, window.cell, HEAD - 8)
 
 
-def _foot(run: Run, window: Window, top: int) -> list[str]:
+def foot(lanes: Lanes, usable_blocks: int, window: Window, top: int) -> list[str]:
     """Blocks in use, and the lengths of both queues."""
-    seen, usable = slice(window.first, window.last + 1), run.scenario.config.num_gpu_blocks - 1
+    seen = slice(window.first, window.last + 1)
     lines: tuple[tuple[str, Sequence[int], int], ...] = (
-        ("blocks-used", [usable - free for free in run.lanes.free[seen]], usable),
-        ("running", run.lanes.running[seen], run.lanes.most_running),
-        ("waiting", run.lanes.waiting[seen], run.lanes.most_waiting),
+        ("blocks-used", [usable_blocks - free for free in lanes.free[seen]], usable_blocks),
+        ("running", lanes.running[seen], lanes.most_running),
+        ("waiting", lanes.waiting[seen], lanes.most_waiting),
     )
     parts = []
     for index, (kind, values, most) in enumerate(lines):
@@ -147,16 +157,18 @@ def _bars(kind: str, values: Sequence[int], most: int, cell: int, top: int, heig
 # ---------------------------------------------------------------- one request
 
 
-def _row(steps: Sequence[Step], lane: Lane, index: int, window: Window) -> str:
+def lane_row(steps: Sequence[Step], lane: Lane, index: int, window: Window) -> str:
+    """What the request of row `index` does in the steps that are seen; `steps` are these where they are single."""
     top = HEAD + index * ROW
     data = {"class": f"lane-row r{lane.place % COLOURS}"}
     if window.is_single:
         return element("g", data, *pieces(steps, lane, window, top))
     paths: dict[Activity, list[str]] = {}
     for first, last, activity in lane.within(window.first, window.last):
-        tall = TALL[activity]
-        box = f"M{first - window.first} {top + (ROW - tall) // 2}h{last - first + 1}v{tall}h-{last - first + 1}z"
-        paths.setdefault(activity, []).append(box)
+        boxes = paths.setdefault(activity, [])
+        for height, below in TALL[activity]:
+            wide = last - first + 1
+            boxes.append(f"M{first - window.first} {top + below}h{wide}v{height}h-{wide}z")
     drawn = [element("path", {"class": f"long {kind}", "d": "".join(boxes)}) for kind, boxes in paths.items()]
     cuts = [n - window.first for n in lane.preempted if window.first <= n <= window.last]
     if cuts:

@@ -24,6 +24,7 @@ class Window(NamedTuple):
         lanes: the requests of its rows.
         row: place of the first of them among the requests that are there in these steps.
         num_rows: how many are there in these steps.
+        has_sought: whether one more is in front of them, which is sought and not among them.
     """
 
     first: int
@@ -32,6 +33,7 @@ class Window(NamedTuple):
     lanes: tuple[Lane, ...]
     row: int
     num_rows: int
+    has_sought: bool = False
 
     @property
     def last(self) -> int:
@@ -65,9 +67,10 @@ def window_of(run: Run, step: int, columns: str, row: int, request: str) -> Wind
     there = run.lanes.between(first, first + steps - 1)
     row = max(0, min(row, len(there) - ROWS))
     lanes = tuple(there[row : row + ROWS])
-    if request in run.lanes.order and all(lane.spec.id != request for lane in lanes):
+    has_sought = request in run.lanes.order and all(lane.spec.id != request for lane in lanes)
+    if has_sought:
         lanes = (run.lanes.lanes[run.lanes.order[request]], *lanes)[:ROWS]
-    return Window(first, steps, count, lanes, row, len(there))
+    return Window(first, steps, count, lanes, row, len(there), has_sought)
 
 
 def beside(window: Window, run: Run) -> Window:

@@ -104,7 +104,7 @@ export class SchedulerEditor extends HTMLElement {
     location.assign(link.href);
   }
 
-  /** What is shown belongs to an older text, and is dimmed. */
+  /** What is shown belongs to an older text, and the page says so. */
   #changed() {
     this.form.elements.goto.hidden = true;
     this.toggleAttribute("data-old", true);

@@ -20,14 +20,13 @@ export class Problem {
    */
   tell(problem) {
     if (!problem && !this.#told) return;
-    this.#told = problem;
     const { form } = this.#figure;
-    const text = problem?.text ?? "";
-    if (this.#line.dataset.told !== text) {
+    const { text = "", html = "" } = problem ?? {};
+    if (text !== this.#told?.text || html !== this.#told?.html) {
       this.#line.textContent = text;
-      this.#line.insertAdjacentHTML("beforeend", problem?.html ?? "");
-      this.#line.dataset.told = text;
+      this.#line.insertAdjacentHTML("beforeend", html);
     }
+    this.#told = problem && { text, html };
     this.#line.hidden = text === "";
     this.#figure.toggleAttribute("data-refused", text !== "");
     for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");

@@ -74,31 +74,101 @@ def test_perfetto_has_a_track_a_request_and_counters(cli):
     assert counted == [6, 1, 8, 1, 1]
 
 
-def test_the_picture_has_a_cell_for_what_each_request_got(cli):
-    tree = ET.fromstring(exported(cli, "svg", TWO))
-    name = "{http://www.w3.org/2000/svg}"
-    drawn = [(cell.get("x"), cell.get("y")) for cell in tree.iter(f"{name}rect") if cell.get("height") == "16"]
-    assert drawn == [("121", "47"), ("153", "47"), ("185", "69"), ("217", "69"), ("249", "69")]
-    assert [text.text for text in tree.iter(f"{name}text") if text.get("fill") == "#ffffff"] == ["6", "8", "1"]
-    assert len(list(tree.iter(f"{name}circle"))) == 2
-    assert "two: 5 steps, finished" in [text.text for text in tree.iter(f"{name}text")]
+SVG = "{http://www.w3.org/2000/svg}"
+AGAIN = {
+    "name": "again",
+    "config": {
+        "max_num_batched_tokens": 16,
+        "max_num_seqs": 2,
+        "max_model_len": 64,
+        "block_size": 4,
+        "num_gpu_blocks": 7,
+    },
+    "requests": [{"id": name, "prompt_tokens": 8, "output_tokens": 9} for name in "AB"],
+}
 
 
-def test_what_is_computed_again_is_no_decode_and_a_cache_hit_has_a_flag(cli):
-    config = {"max_num_batched_tokens": 16, "max_num_seqs": 2, "max_model_len": 64, "block_size": 4}
-    requests = [{"id": name, "prompt_tokens": 8, "output_tokens": 9} for name in "AB"]
-    again = {"config": config | {"num_gpu_blocks": 7}, "requests": requests}
-    tree = ET.fromstring(exported(cli, "svg", again))
-    name = "{http://www.w3.org/2000/svg}"
-    strokes = [path for path in tree.iter(f"{name}path") if path.get("stroke") == "#ffffff"]
-    assert len(strokes) == 1
-    assert "13" in [text.text for text in tree.iter(f"{name}text") if text.get("fill") == "#ffffff"]
+def pieces(picture, kind):
+    """Who did `kind` in which step."""
+    drawn = [group for group in ET.fromstring(picture).iter(f"{SVG}g") if group.get("class", "").startswith("piece")]
+    return [
+        (group.get("data-request"), int(group.get("data-step")))
+        for group in drawn
+        if any(kind in (part.get("class") or "").split() for part in group)
+    ]
+
+
+def texts(picture, kind):
+    return [
+        text.text for text in ET.fromstring(picture).iter(f"{SVG}text") if kind in (text.get("class") or "").split()
+    ]
+
+
+def test_the_picture_is_the_timeline_of_the_sandbox(cli):
+    picture = exported(cli, "svg", TWO)
+    assert pieces(picture, "prefill") == [("A", 0), ("=B", 2), ("=B", 3)]
+    assert pieces(picture, "decode") == [("A", 1), ("=B", 4)]
+    assert pieces(picture, "wait") == [("=B", 0), ("=B", 1)]
+    assert texts(picture, "tick") == ["0", "1", "2", "3", "4"]
+    told = [text.text for text in ET.fromstring(picture).iter(f"{SVG}text")]
+    assert {"budget 8", "blocks of 9999", "running, most 1", "waiting, most 1", "two: 5 steps, finished"} <= set(told)
+
+
+def test_what_is_computed_again_is_no_decode_and_a_cache_hit_has_a_ribbon(cli):
+    picture = exported(cli, "svg", AGAIN)
+    assert pieces(picture, "recompute") == pieces(picture, "hatch") == [("B", 9)]
+    assert pieces(picture, "slash") == [("B", 5)]
     shared = [
         {"id": "A", "prompt_tokens": 9, "output_tokens": 2, "prefix": [["s", 8]]},
         {"id": "B", "arrival_step": 2, "prompt_tokens": 12, "output_tokens": 2, "prefix": [["s", 8]]},
     ]
-    cached = {"config": config | {"num_gpu_blocks": 40, "enable_prefix_caching": True}, "requests": shared}
-    assert exported(cli, "svg", cached).count('h5v7l-2.5 -2.5l-2.5 2.5z"') == 1
+    config = AGAIN["config"] | {"num_gpu_blocks": 40, "enable_prefix_caching": True}
+    assert pieces(exported(cli, "svg", {"config": config, "requests": shared}), "ribbon") == [("B", 2)]
+
+
+def test_a_second_chunk_of_what_is_computed_again_is_no_decode_either(cli):
+    config = AGAIN["config"] | {"max_num_batched_tokens": 8, "enable_chunked_prefill": True}
+    picture = exported(cli, "svg", AGAIN | {"config": config})
+    again = pieces(picture, "recompute")
+    assert [request_id for request_id, _ in again] == ["B", "B"]
+    assert not set(again) & set(pieces(picture, "decode"))
+
+
+def test_a_trace_alone_gives_the_same_picture_but_for_what_it_cannot_tell(cli):
+    trace = cli("trace", "-", stdin=json.dumps(AGAIN).encode()).values[0]
+    of_scenario, of_trace = exported(cli, "svg", AGAIN), exported(cli, "svg", trace)
+    for kind in ("prefill", "decode", "recompute", "wait", "slash"):
+        assert pieces(of_trace, kind) == pieces(of_scenario, kind)
+    told = [text.text for text in ET.fromstring(of_trace).iter(f"{SVG}text")]
+    assert {"tokens, most 16", "blocks of 6 seen"} <= set(told)
+
+
+def test_part_of_a_trace_keeps_its_numbers_and_whoever_leaves_is_gone(cli):
+    document = AGAIN | {
+        "requests": [*AGAIN["requests"], {"id": "C", "prompt_tokens": 4, "output_tokens": 1, "abort_step": 3}]
+    }
+    trace = cli("trace", "-", stdin=json.dumps(document).encode()).values[0]
+    picture = exported(cli, "svg", trace | {"steps": trace["steps"][2:]})
+    assert texts(picture, "tick")[:3] == ["2", "3", "4"]
+    assert [step for request_id, step in pieces(picture, "wait") if request_id == "C"] == [0]
+
+
+def test_many_steps_are_stretches_and_have_numbers_where_they_fit(cli):
+    config = AGAIN["config"] | {"max_model_len": 512, "num_gpu_blocks": 200}
+    long = {"config": config, "requests": [{"id": "A", "prompt_tokens": 30, "output_tokens": 100}]}
+    picture = exported(cli, "svg", long)
+    assert texts(picture, "tick") == [str(n) for n in range(0, 100, 10)]
+    drawn = {path.get("class"): path.get("d") for path in ET.fromstring(picture).iter(f"{SVG}path") if path.get("d")}
+    assert drawn["limit"] == "M0 22H101"
+    stretches = [
+        path.get("d") for path in ET.fromstring(picture).iter(f"{SVG}path") if path.get("class") == "long decode"
+    ]
+    assert "M2 72h99v10h-99z" in stretches
+
+
+def test_a_character_that_xml_forbids_does_not_break_the_picture(cli):
+    odd = {"requests": [{"id": "a\u0001b", "prompt_tokens": 1, "output_tokens": 1}]}
+    assert pieces(exported(cli, "svg", odd), "prefill") == [("a\ufffdb", 0)]
 
 
 def test_a_page_holds_all_of_a_run(cli):
@@ -107,7 +177,7 @@ def test_a_page_holds_all_of_a_run(cli):
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
     assert "src=" not in page
-    assert page.count("<svg") == 1
+    assert page.count('role="img"') == 1
     assert all(f"<td>{name}</td>" in page for name in ("A", "&#39;=B", "generated_tokens"))
     written = page.partition("<pre>")[2].partition("</pre>")[0]
     assert json.loads(unescape(written)) == evil

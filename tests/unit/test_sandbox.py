@@ -141,6 +141,10 @@ def test_windows_are_pages_of_steps_and_rows():
     everything = window_of(run, 3, "all", 30, "r2")
     assert (everything.row, len(everything.lanes), everything.is_single) == (16, 24, True)
     assert everything.lanes[0].spec.id == "r2"
+    caption = SANDBOX.render(
+        values(requests=requests, num_gpu_blocks=1000, max_num_seqs=16, columns="all", row=30, request="r2"), WORDS
+    )
+    assert "Requests 17 to 39 of the 40 that are there in them." in caption
     shorter = run_of(values(requests=requests, num_gpu_blocks=1000, max_num_seqs=16, num_speculative_tokens=1))
     assert beside(window, shorter).first == 24
 
@@ -163,6 +167,8 @@ def test_a_request_that_is_sought_has_a_row_or_is_told_to_be_nowhere(request_id,
     html = SANDBOX.render(sought, WORDS)
     assert ("data-found" in html) == (told is not None)
     assert told is None or told in html
+    assert "Requests 1 to 12 of the 12 that are there in them." in html
+    assert (">Go to step 30</button>" in html) == (request_id == "r30")
 
 
 def test_the_picture_shows_what_the_simulator_decides():
