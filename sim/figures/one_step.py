@@ -44,7 +44,7 @@ class Model(NamedTuple):
 def form(words: Words) -> str:
     """The three groups of the article as buttons, four sliders, the policy and the switch."""
     presets = [
-        preset(name, values, name[-1].upper(), words(f"one-step.{name}"), words(f"one-step.{name}.detail"))
+        preset(name, values, _letter(name, words), words(f"one-step.{name}"), words(f"one-step.{name}.detail"))
         for name, values in GROUPS.items()
     ]
     sliders = [slider(NAME, ROWS[name], ROWS[name].default, words, plays=name == "D") for name in ("D", "B", "P", "M")]
@@ -75,6 +75,10 @@ def parts(values: Mapping[str, Value], words: Words) -> Sequence[str]:
     )
 
 
+def _letter(name: str, words: Words) -> str:
+    return words("one-step.group", letter=name[-1].upper())
+
+
 @lru_cache(maxsize=4)
 def _groups(words: Words) -> str:
     """The three groups side by side, for paper, where there are no buttons."""
@@ -82,7 +86,7 @@ def _groups(words: Words) -> str:
     for name, values in GROUPS.items():
         model = Model(**values)  # type: ignore[arg-type]
         step = onestep(*model)
-        title = element("b", None, f"{name[-1].upper()} ", escape(words(f"one-step.{name}")))
+        title = element("b", None, escape(_letter(name, words)), " ", escape(words(f"one-step.{name}")))
         detail = escape(words(f"one-step.{name}.detail"))
         frame_of = lane(_frame(grid_for(model.B), model, step, named=True), height=HEIGHT // 2)
         prompt = lane(_prompt(model.P, 0, step.prefill))

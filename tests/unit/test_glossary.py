@@ -15,6 +15,7 @@ TERMS = {
 HAN = "[\u3400-\u9fff]"
 WANTED = (
     *(
+        "vllm",
         "token",
         "prompt",
         "step",
@@ -25,7 +26,17 @@ WANTED = (
         "budget",
         "max-num-seqs",
     ),
-    *("chunked-prefill", "head-of-line", "starvation", "kv-cache", "kv-block", "preemption", "recompute", "watermark"),
+    *(
+        "chunked-prefill",
+        "head-of-line",
+        "starvation",
+        "kv-cache",
+        "kv-connector",
+        "kv-block",
+        "preemption",
+        "recompute",
+        "watermark",
+    ),
     *("prefix-cache", "draft", "async-scheduling", "ttft", "itl", "throughput", "goodput"),
 )
 

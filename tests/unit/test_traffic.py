@@ -39,6 +39,13 @@ def test_what_the_chapter_says_of_the_gaps(density: int) -> None:
     assert max(medians) * 10 < min(medians) * 12
 
 
+@pytest.mark.parametrize("density", range(25, 33))
+def test_first_tokens_come_later_again_where_it_is_crowded(density: int) -> None:
+    medians = {point.budget: point.ttft_p50 for point in points(density)}
+    best = 2048 if density < 29 else 1024
+    assert all(medians[budget] > medians[best] for budget in BUDGETS if budget > best)
+
+
 def test_what_the_chapter_says_of_first_tokens() -> None:
     assert [points(32)[place].ttft_p50 // 1000 for place in range(5)] == [108, 71, 73, 105, 129]
     assert [point.budget for point in points(32)] == list(BUDGETS)
