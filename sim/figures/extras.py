@@ -1,7 +1,8 @@
 """Panels that single figures add: drafts, the encoder, batches in flight, priorities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from ..scenario import Image
 from .html import element, escape, output
 from .moments import Moment
 from .run import Run
@@ -30,28 +31,42 @@ def _number(key: str, group: str, value: int, words: Words) -> str:
 
 
 def encoder(run: Run, step: int, words: Words) -> str:
-    """The encoder's budget of the step as a frame, filled by the images that it encodes."""
-    budget = run.scenario.config.encoder_compute_budget
+    """The encoder's cache in the step as a frame: images that lie there, and those that are encoded now."""
+    size = run.scenario.config.encoder_cache_size
     grid, used, parts, told = Grid(26, 24), 0, [], []
-    by_id = {request.id: request for request in run.scenario.requests}
-    places = {moment.request_id: moment for moment in run.moments[step]}
-    for request_id, inputs in run.trace.steps[step].encoder.items():
-        for index in inputs:
-            image, moment = by_id[request_id].images[index], places[request_id]
-            span = range(used, used + image.length)
-            names = labels("prefill", grid, [(cell, request_id) for cell in span])
-            parts.append(element("g", _of(moment), cells("prefill", grid, span), names))
-            told.append(words("encoder.one", id=request_id, n=index + 1, length=image.length))
-            used += image.length
-    parts = [cells("idle", grid, range(used, budget)), *parts, frame(grid, budget)]
-    alt = words("encoder.alt", used=used, budget=budget, each=words("list.long").join(told) or "–")
+    for moment, image, is_new in _held(run, step):
+        span = range(used, used + image.length)
+        names = labels("prefill" if is_new else "gone", grid, [(cell, moment.request_id) for cell in span])
+        parts.append(element("g", _of(moment), cells("prefill" if is_new else "done", grid, span), names))
+        kind = "encoder.new" if is_new else "encoder.kept"
+        told.append(words(kind, hash=image.hash, length=image.length, id=moment.request_id))
+        used += image.length
+    parts = [cells("idle", grid, range(used, size)), *parts, frame(grid, size)]
+    alt = words("encoder.alt", used=used, size=size, each=words("list.long").join(told) or "–")
     picture = element(
         "div",
         {"class": "frame-of", "role": "img", "aria-label": alt},
-        lane(*parts, width=26 * 12, height=26, kind="lane encoder"),
+        lane(*parts, width=26 * size, height=26, kind="lane encoder"),
     )
-    number = output("encoder_used", used) + escape(words("six-steps.of", budget=budget))
+    number = output("encoder_used", used) + escape(words("six-steps.of", budget=size))
     return _panel("encoder", words.html("encoder.title") + " " + number, picture, _images(run, words))
+
+
+def _held(run: Run, step: int) -> Iterator[tuple[Moment, Image, bool]]:
+    """Images that must lie in the cache in `step`, whose they are, and whether they are encoded in it.
+
+    An image lies there from the step that reaches it until its last token is computed.
+    """
+    images = {spec.id: spec.images for spec in run.scenario.requests}
+    encoded = run.trace.steps[step].encoder.items()
+    new = {images[request_id][index].hash for request_id, inputs in encoded for index in inputs}
+    seen = set()
+    for moment in run.moments[step]:
+        for image in images[moment.request_id]:
+            is_read = image.offset < moment.before + moment.got and moment.before < image.offset + image.length
+            if is_read and image.hash not in seen:
+                seen.add(image.hash)
+                yield moment, image, image.hash in new
 
 
 def _of(moment: Moment) -> dict[str, object]:

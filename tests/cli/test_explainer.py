@@ -155,9 +155,10 @@ def test_without_drafts_it_takes_nine_steps(cli):
     assert len(trace(cli, "speculation", num_speculative_tokens=0)) == 9
 
 
-def test_an_encoder_of_twelve_does_not_stop_b_in_t1(cli):
-    stopped = [trace(cli, "encoder", encoder_compute_budget=budget)[1]["why"] for budget in (4, 12)]
-    assert [list(why) for why in stopped] == [["B"], []]
+def test_a_cache_of_twelve_does_not_stop_b_in_t1(cli):
+    steps = [trace(cli, "encoder", encoder_cache_size=size)[1] for size in (8, 12)]
+    assert [step["scheduled"]["B"] for step in steps] == [1, 4]
+    assert steps[0]["capped"] == {"B": {"code": "encoder_cache", "wanted": 6, "got": 1}}
 
 
 def test_all_figures_but_one_run_without_async_scheduling():

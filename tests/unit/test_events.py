@@ -32,7 +32,7 @@ def test_a_preemption_and_what_comes_of_it() -> None:
 
 def test_hits_images_and_drafts_are_events() -> None:
     assert happenings("prefix-cache")[1] == [("new", "B"), ("cached", "B")]
-    assert happenings("encoder")[:2] == [[("new", "AB"), ("encoded", "A")], [("encoded", "A"), ("waits", "B")]]
+    assert happenings("encoder")[:2] == [[("new", "A"), ("encoded", "A"), ("waits", "B"), ("full", "")], [("new", "B")]]
     assert [("rejected", "AB") in step for step in happenings("speculation")] == [False, False, True, True, True, False]
 
 

@@ -114,7 +114,7 @@ def test_the_topics_are_all_there_in_their_order() -> None:
     assert list(dict.fromkeys(preset.topic for preset in PRESETS)) == list(TOPICS)
     figures = {"six-steps", "chunked-prefill", "kv-blocks", "preemption", "prefix-cache", "speculation", "priority"}
     groups = {"group-a", "group-b", "group-c", "budget-8", "budget-32"}
-    assert (figures | groups | {"async", "encoder-budget", "long-prefill"}) - set(IDS) == set()
+    assert (figures | groups | {"async", "encoder-cache", "long-prefill"}) - set(IDS) == set()
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.scenario["name"])

@@ -35,7 +35,7 @@ EXPECTED: dict[str, tuple[Answer, dict[str, Answer]]] = {
     "speculation": (7, {"free": 5, "faster": 4, "none": 9}),
     "priority": ("t3", {"evicts": "t2", "later": "t4", "fifo": "t5"}),
     "async": ("t4", {"sync": "t3", "same": "t2", "places": "t1"}),
-    "encoder": (6, {"cut": 9, "tokens": 10, "all": 2, "image": 7}),
+    "encoder": (12, {"cut": 11, "unread": 6, "own": 4, "more": 9}),
     "long-prefill": ("t2", {"capped": "t0", "alone": "t3", "turns": "t1"}),
 }
 
@@ -119,7 +119,7 @@ def test_the_figure_shows_what_is_right() -> None:
     assert (3, "C", "preempted") in reasons(shown("recompute"))
     assert pieces(shown("recompute"), "C") == {2: 3, 5: 4}
     assert max(pieces(shown("speculation"), "B")) == 6, "seven steps"
-    assert pieces(shown("encoder"), "A")[0] == 6
+    assert pieces(shown("encoder"), "B")[1] == 4, "one token of text and three of the image"
     assert min(pieces(shown("long-prefill"), "B")) == 2
 
 

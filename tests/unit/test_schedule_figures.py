@@ -4,12 +4,14 @@ import itertools
 import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from babel.messages.pofile import read_po
 
 from sim import reasons
+from sim.engine import simulate
 from sim.figures import FIGURES
 from sim.figures.html import escape
 from sim.figures.reason_words import why_less, why_nothing
@@ -18,6 +20,7 @@ from sim.figures.schedule import Schedule
 from sim.figures.schedules import SCHEDULES
 from sim.figures.words import Words
 from sim.parameters import Value
+from sim.scenario import parse_scenario
 
 LOCALES = Path(__file__).resolve().parents[2] / "site" / "locales"
 BY_NAME = {schedule.name: schedule for schedule in SCHEDULES}
@@ -50,6 +53,12 @@ ALL = [(name, values) for name, schedule in BY_NAME.items() for values in varian
 def run_of(name: str, **values: Value) -> Run:
     schedule = BY_NAME[name]
     return schedule.run({parameter.name: parameter.default for parameter in schedule.controls} | values)
+
+
+def scenario_of(name: str, **values: Value) -> dict[str, Any]:
+    schedule = BY_NAME[name]
+    chosen = {parameter.name: parameter.default for parameter in schedule.controls} | values
+    return {"config": {**schedule.config, **chosen}, "requests": [dict(request) for request in schedule.requests]}
 
 
 def draw(name: str, language: str = "en", **values: Value) -> ET.Element:
@@ -191,12 +200,21 @@ def test_who_computes_its_last_token_leaves_when_that_is_there(is_async: bool, t
     assert [dict(step.scheduled) for step in steps] == both, "who gets what is the same either way"
 
 
-def test_an_image_waits_for_the_encoder() -> None:
-    step = run_of("encoder").trace.steps[1]
-    assert step.why() == {"B": {"code": "encoder_budget", "needs": 4, "left": 0}}
-    assert sum(step.scheduled.values()) == 4
-    assert dict(run_of("encoder").trace.steps[2].encoder) == {"B": (0,)}, "C has the same image"
-    assert number(draw("encoder"), "encoder_used") == 4
+def test_an_image_waits_for_the_cache() -> None:
+    steps = run_of("encoder").trace.steps
+    assert dict(steps[1].capped) == {"B": {"code": "encoder_cache", "wanted": 6, "got": 1}}
+    assert [dict(step.encoder) for step in steps] == [{"A": (0,)}, {}, {"B": (0,)}, {}, {}], "C has the image of B"
+    assert [number(draw("encoder", step=step), "encoder_used") for step in range(5)] == [8, 8, 4, 4, 0]
+    assert run_of("encoder", encoder_cache_size=12).trace.steps[1].scheduled == {"A": 4, "B": 4}
+
+
+@pytest.mark.parametrize("size", range(8, 13))
+def test_the_encoder_is_as_vllm_sets_it_up(size: int) -> None:
+    """vLLM gives budget and cache the same size, that of the step's budget at least."""
+    data = scenario_of("encoder", encoder_cache_size=size)
+    as_vllm = {**data, "config": data["config"] | {"encoder_compute_budget": size}}
+    assert size >= data["config"]["max_num_batched_tokens"]
+    assert simulate(parse_scenario(as_vllm)).steps == simulate(parse_scenario(data)).steps
 
 
 def test_a_threshold_lets_short_requests_in() -> None:
@@ -281,8 +299,7 @@ NOBODY, WANTED = "Nobody asks for the other", "whoever wants them cannot have th
         ("kv-blocks", 2, f"The other 8 stay empty: {WANTED}."),
         ("preemption", 3, f"The other 9 stay empty: {WANTED}."),
         ("priority", 2, f"The other 6 stay empty: {WANTED}."),
-        ("encoder", 0, f"The other 5 stay empty: {WANTED}."),
-        ("encoder", 1, f"The other 8 stay empty: {WANTED}."),
+        ("encoder", 1, f"The other 3 stay empty: {WANTED}."),
         ("long-prefill", 1, f"The other 2 stay empty: {WANTED}."),
         ("async", 3, f"{NOBODY} 7."),
         ("six-steps", 2, "The budget of 8 is used up."),
@@ -295,8 +312,8 @@ def test_what_is_left_over_is_wanted_or_not(name: str, step: int, told: str) -> 
 
 def test_images_are_told_by_their_places_in_the_prompt() -> None:
     image = run_of("encoder").scenario.requests[0].images[0]
-    assert (image.offset, image.length) == (2, 4), "the third token is the first of the image"
-    for language, told in (("en", "“cat”: tokens 3 to 6"), ("zh", "“cat”：第3到第6个token")):
+    assert (image.offset, image.length) == (2, 8), "the third token is the first of the image"
+    for language, told in (("en", "“cat”: tokens 3 to 10"), ("zh", "“cat”：第3到第10个token")):
         (facts,) = by_class(draw("encoder", language), "facts")
         assert told in "".join(facts[0].itertext())
 

@@ -206,17 +206,26 @@ def _async() -> Question:
 
 
 def _encoder() -> Question:
-    """An encoder budget that takes one image and most of the next: how far does the first request get?"""
-    schedule, budget = schedules.ENCODER, 7
-    this = _variant(schedule, encoder_compute_budget=budget)
-    spec = this.scenario.requests[0]
-    image, other = spec.images
-    right, left = this.trace.steps[0].scheduled[spec.id], budget - image.length
-    mistakes = {"cut": right + left, "tokens": spec.prompt_tokens, "all": image.offset, "image": budget}
-    values = {"id": spec.id, "P": spec.prompt_tokens, "budget": budget, "right": right, "left": left}
-    values |= {"image": image.length, "other": other.length, "tokens": this.budget}
-    shows = {"encoder_compute_budget": budget, "step": 0}
-    return Question("encoder", "encoder", right, mistakes, shows, values, (), 0, this.budget)
+    """An image that waits until another is read: how large must the cache be for both?"""
+    schedule = schedules.ENCODER
+    usual = _variant(schedule)
+    size = usual.scenario.config.encoder_cache_size
+    (image, other), place = (spec.images[0] for spec in usual.scenario.requests[:2]), usual.scenario.requests[1].id
+    text = usual.trace.steps[1].scheduled[place]
+    right = next(larger for larger in range(size, 2 * size + 1) if _got(larger) > text)
+    part, unread = _got(right) - text, image.offset + image.length - usual.budget
+    mistakes = {"cut": image.length + part, "unread": unread + other.length, "own": other.length}
+    mistakes["more"] = image.length + 1
+    values = {"id": place, "first": image.length, "second": other.length, "size": size, "right": right}
+    values |= {"part": part, "unread": unread}
+    shows = {"encoder_cache_size": right, "step": 1}
+    return Question("encoder", "encoder", right, mistakes, shows, values, (), 1, 2 * usual.budget)
+
+
+def _got(size: int) -> int:
+    """What the second request gets in t1 with an encoder cache of that size."""
+    this = _variant(schedules.ENCODER, encoder_cache_size=size)
+    return this.trace.steps[1].scheduled[this.scenario.requests[1].id]
 
 
 def _long_prefill() -> Question:
