@@ -18,7 +18,7 @@ from .blocks import block_map
 from .controls import CONTROLS, first_values
 from .form import form
 from .lanes import EVENTS
-from .legend import long_legend
+from .legend import LONG_MARKS, MARKS, legend
 from .moment import moment_of
 from .numbers import numbers
 from .outcome import outcome, warnings
@@ -180,7 +180,7 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
     seen = {"first": min(window.row + 1, last), "last": last, "n": window.num_rows}
     rows = words.html("sandbox.rows", start=str(window.first), end=str(window.last), **seen)
     below = element("p", {"class": "quiet"}, rows) + _elsewhere(run, window, request, words)
-    marks = "" if window.is_single else long_legend(words)
+    marks = legend(MARKS if window.is_single else LONG_MARKS, words)
     return element("div", {"class": "timeline-part"}, element("div", data, *drawn), marks, below)
 
 

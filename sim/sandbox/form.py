@@ -9,7 +9,6 @@ from ..figures.words import Words
 from ..parameter import Parameter, Value
 from ..parameters import CONFIG, by_name
 from .controls import BASELINE, MAX_STEPS, NAME, STEP, VIEW, first_values
-from .legend import legend
 from .request_table import request_table
 from .run import run_of
 
@@ -44,7 +43,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def form(words: Words) -> str:
     """All of it."""
     values = first_values()
-    return _bar(values, words) + legend(words) + _scenario(values, words)
+    return _bar(values, words) + _scenario(values, words)
 
 
 # ---------------------------------------------------------------- what is looked at

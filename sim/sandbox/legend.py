@@ -1,6 +1,6 @@
 """What the marks of the timeline mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..figures.html import element
 from ..figures.words import Words
@@ -47,19 +47,10 @@ LONG_MARKS = (
 """The same where single steps have no room, as `timeline.py` draws them."""
 
 
-def legend(words: Words) -> str:
-    """The marks with their words."""
-    return element("ul", {"class": "key", "data-part": "legend"}, *_items(MARKS, words))
-
-
-def long_legend(words: Words) -> str:
-    """The marks of a timeline in which single steps have no room, with their words; it takes the place of the other."""
-    return element("ul", {"class": "key long-key"}, *_items(LONG_MARKS, words))
-
-
-def _items(marks: Sequence[tuple[str, str]], words: Words) -> Iterator[str]:
-    for name, drawing in marks:
-        yield element("li", None, mark(drawing), words.html(f"sandbox.mark.{name}"))
+def legend(marks: Sequence[tuple[str, str]], words: Words) -> str:
+    """Marks with their words."""
+    items = [element("li", None, mark(drawing), words.html(f"sandbox.mark.{name}")) for name, drawing in marks]
+    return element("ul", {"class": "key", "data-part": "legend"}, *items)
 
 
 def mark(drawing: str, x: int = 0, y: int = 0) -> str:

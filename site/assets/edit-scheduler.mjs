@@ -107,7 +107,7 @@ export class SchedulerEditor extends HTMLElement {
   /** What is shown belongs to an older text, and the page says so. */
   #changed() {
     this.form.elements.goto.hidden = true;
-    this.toggleAttribute("data-old", true);
+    this.querySelector("[data-old]").hidden = this.querySelector("[data-result]").hidden;
     if (this.dataset.state !== "busy") this.dataset.state = "ready";
   }
 
@@ -134,7 +134,7 @@ export class SchedulerEditor extends HTMLElement {
   }
 
   #clear() {
-    this.removeAttribute("data-old");
+    this.querySelector("[data-old]").hidden = true;
     this.form.elements.goto.hidden = true;
     for (const section of this.querySelectorAll("[data-result], [data-sample], [data-diff]")) section.hidden = true;
   }
