@@ -236,6 +236,7 @@ def _compare(run: Run, baseline: Run | None, values: Mapping[str, Value], words:
     return element("section", {"class": "compare", "data-part": "compare"}, title, about, buttons(values, words), told)
 
 
+@lru_cache(maxsize=KEPT_RUNS)
 def _numbers(run: Run, baseline: Run | None, words: Words) -> str:
     told = numbers(run.summary, baseline.summary if baseline else None, words)
     return element("section", {"class": "numbers"}, told, unlike(run, baseline, words) if baseline else "")
