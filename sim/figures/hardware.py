@@ -318,7 +318,7 @@ def _table(found: Recorded, bars: Sequence[Bar], words: Words) -> str:
     published = COST_MODELS[PUBLISHED]
     rows: list[list[object]] = []
     for bar in bars:
-        plan = ", ".join(f"{moment.request_id} {moment.got}" for moment in bar.work) or "–"
+        plan = words("list.short").join(f"{moment.request_id} {moment.got}" for moment in bar.work) or "–"
         times = (
             [ms(value) for value in (bar.spread.min, bar.spread.median, bar.spread.max)] if bar.spread else ["–"] * 3
         )

@@ -173,12 +173,12 @@ def _title(this: Run, step: int, words: Words) -> str:
     return _and_events(head, this, step, words)
 
 
-def _gets(this: Run, step: int) -> str:
-    return ", ".join(f"{moment.request_id} {moment.got}" for moment in this.scheduled(step)) or "–"
+def _gets(this: Run, step: int, words: Words) -> str:
+    return words("list.short").join(f"{moment.request_id} {moment.got}" for moment in this.scheduled(step)) or "–"
 
 
 def _told(this: Run, step: int, words: Words) -> str:
-    values = {"step": step, "gets": _gets(this, step), "used": this.used(step), "budget": this.budget}
+    values = {"step": step, "gets": _gets(this, step, words), "used": this.used(step), "budget": this.budget}
     return _and_events(words("six-steps.valuetext", **values), this, step, words)
 
 
@@ -190,7 +190,9 @@ def _and_events(text: str, this: Run, step: int, words: Words) -> str:
 
 def _alt(this: Run, words: Words) -> str:
     steps = range(this.length)
-    each = words("list.long").join(words("six-steps.alt.step", step=step, gets=_gets(this, step)) for step in steps)
+    each = words("list.long").join(
+        words("six-steps.alt.step", step=step, gets=_gets(this, step, words)) for step in steps
+    )
     return words("six-steps.alt", steps=this.length, budget=this.budget, each=each)
 
 
@@ -218,7 +220,7 @@ def _table(schedule: Schedule, this: Run, words: Words) -> str:
         head.append(words("schedule.free"))
     rows: list[list[object]] = []
     for record, line in zip(this.trace.steps[: this.length], this.moments, strict=False):
-        queues = [", ".join(record.running) or "–", ", ".join(record.waiting) or "–"]
+        queues = [words("list.short").join(queue) or "–" for queue in (record.running, record.waiting)]
         free = [record.free_blocks] if schedule.has_blocks else []
         got = [Cell(_cell(moment, words), moment.request_id) for moment in line]
         rows.append([f"t{record.step}", *got, f"{this.used(record.step)} / {this.budget}", *queues, *free])

@@ -96,7 +96,8 @@ def _shown(series: str, value: int) -> str:
 
 def _alt(name: str, runs: Sequence[Point], words: Words) -> str:
     each = words("list.long").join(
-        f"{point.budget}: " + ", ".join(_shown(series, getattr(point, series)) for series in reversed(CHARTS[name]))
+        f"{point.budget}: "
+        + words("list.short").join(_shown(series, getattr(point, series)) for series in reversed(CHARTS[name]))
         for point in runs
     )
     return words(f"tradeoff.{name}.alt", each=each)

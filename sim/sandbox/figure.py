@@ -179,9 +179,10 @@ def _timelines(run: Run, baseline: Run | None, window: Window, request: str, wor
     last = window.row + len(window.lanes) - window.has_sought
     seen = {"first": min(window.row + 1, last), "last": last, "n": window.num_rows}
     rows = words.html("sandbox.rows", start=str(window.first), end=str(window.last), **seen)
-    below = element("p", {"class": "quiet"}, rows) + _elsewhere(run, window, request, words)
+    found = _elsewhere(run, window, request, words)
     marks = legend(MARKS if window.is_single else LONG_MARKS, words)
-    return element("div", {"class": "timeline-part"}, element("div", data, *drawn), marks, below)
+    below = element("p", {"class": "quiet"}, rows)
+    return element("div", {"class": "timeline-part"}, found, element("div", data, *drawn), marks, below)
 
 
 def _elsewhere(run: Run, window: Window, request: str, words: Words) -> str:
@@ -198,13 +199,8 @@ def _elsewhere(run: Run, window: Window, request: str, words: Words) -> str:
         return ""
     told = words.html("sandbox.find.elsewhere", id=request, first=str(first), last=str(last))
     jump = {"type": "button", "class": "jump", "data-set": json.dumps({"step": first})}
-    return element(
-        "p",
-        {"class": "quiet", "data-found": "elsewhere"},
-        told,
-        " ",
-        element("button", jump, words.html("sandbox.goto", step=str(first))),
-    )
+    button = element("button", jump, words.html("sandbox.goto", step=str(first)))
+    return element("p", {"class": "quiet", "data-found": "elsewhere"}, told, " ", button)
 
 
 @lru_cache(maxsize=KEPT_RUNS)
