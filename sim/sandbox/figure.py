@@ -55,7 +55,9 @@ def draw(values: Mapping[str, Value], words: Words) -> Drawn:
     run, baseline = run_of(values), baseline_of(values)
     if not run.num_steps:
         compared = [_compare(run, baseline, values, words)] if baseline else []
-        return Drawn([element("div", {"class": "above"}, _outcome(run, words)), _findings(run, words), *compared], 0)
+        none = element("div", {"hidden": True, "data-events": "[]", "data-limits": json.dumps({"step": 0})})
+        above = element("div", {"class": "above"}, _outcome(run, words))
+        return Drawn([above, none, _findings(run, words), *compared], 0)
     step, row = _step(run, values), values["row"]
     assert isinstance(row, int)
     window = window_of(run, step, str(values["columns"]), row, str(values["request"]))

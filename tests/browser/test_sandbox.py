@@ -89,6 +89,14 @@ def test_the_rows_of_the_build_are_those_of_the_script(fresh: Locator):
     assert fresh.evaluate(rows) == built
 
 
+def test_without_requests_there_is_no_step_to_look_at(sandbox: Locator):
+    open_group(sandbox, "json")
+    sandbox.locator("[data-scenario-text]").fill('{"requests": []}')
+    expect(sandbox.locator(".above .outcome")).to_contain_text("0 steps")
+    expect(control(sandbox, "step")).to_have_value("0")
+    expect(sandbox.locator('output[data-for="step"]')).to_have_text("0")
+
+
 def test_a_bad_cell_is_marked(sandbox: Locator):
     cell = sandbox.locator("[data-rows] tr").nth(2).locator('[data-key="prefix"]')
     cell.fill("system 8")
