@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _VOID = frozenset({"input", "br", "hr", "link"})
+_EMPTY = frozenset({"path", "rect", "circle", "line"})
 _has_special = re.compile("[&<>\"']").search
 
 
@@ -31,7 +32,11 @@ def element(name: str, attributes: Mapping[str, object] | None = None, *children
             opening += f" {key}"
         elif value is not None and value is not False:
             opening += f' {key}="{escape(value)}"'
-    return f"{opening}>" if name in _VOID else f"{opening}>{''.join(children)}</{name}>"
+    if name in _VOID:
+        return f"{opening}>"
+    if name in _EMPTY and not children:
+        return f"{opening}/>"
+    return f"{opening}>{''.join(children)}</{name}>"
 
 
 def output(name: str, value: object, shown: str | None = None, **attributes: object) -> str:

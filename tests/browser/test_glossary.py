@@ -85,7 +85,7 @@ def test_tap_explains_and_a_second_tap_goes_there(open_page: OpenPage) -> None:
 def test_page_of_terms_needs_no_script_and_passes_axe(open_page: OpenPage, root: Path, language: str) -> None:
     page = open_page(f"{language}/", java_script_enabled=False)
     mention(page, "recompute" if language == "en" else "preemption").click()
-    expect(page.locator("dl.glossary > div")).to_have_count(24)
+    expect(page.locator("dl.glossary > div")).to_have_count(26)
     expect(page.locator('link[rel="alternate"][hreflang]')).to_have_count(3)
     page.locator("#watermark .aside a").click()
     assert page.url.endswith(f"/{language}/#knobs")

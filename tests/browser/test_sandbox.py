@@ -153,6 +153,7 @@ def test_undo_takes_back_a_bad_text_and_redo_brings_it_again(fresh: Locator):
     expect(undo).to_be_enabled()
     open_group(fresh, "json")
     text, problem = fresh.locator("[data-scenario-text]"), fresh.locator("[data-json-problem]")
+    expect(text).to_have_value(re.compile("requests"))
     good = text.input_value()
     text.fill(good + "}")
     expect(problem).to_be_visible()

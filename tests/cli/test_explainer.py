@@ -196,7 +196,7 @@ def test_knobs_are_those_of_the_parameter_table(site_dir):
         page = (site_dir / language / "index.html").read_text("utf-8")
         cells = [re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td>((?:= )?<.*?)</td>", page)]
         rows = {name: value for name, value in itertools.pairwise(cells) if name in PARAMETERS}
-        assert len(rows) == 12
+        assert len(rows) == 11
         for name, value in rows.items():
             row = PARAMETERS[name]
             assert value == (f"= {row.none_means}" if row.default is None else str(row.default))
